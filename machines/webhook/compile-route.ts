@@ -18,7 +18,7 @@ import { certificateUrl, certifiedContent } from './certificate.ts';
 import { compileCoalesceKey } from './coalesce.ts';
 import { eventMatcher, type IdReader, idReader, type TypeReader, typeReader } from './envelope.ts';
 import { compileFilters, type FilterMatcher } from './filter.ts';
-import { compileHandshake, type Handshake } from './handshake.ts';
+import { compileAddressCheck, compileHandshake, type Handshake } from './handshake.ts';
 import { compileKeptHeaders } from './kept-headers.ts';
 import { claimLifeMs } from './record.ts';
 import { digestOf, type SignatureVerifier, type SignedRequest } from './signature.ts';
@@ -92,7 +92,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     verify: signatureVerifier(route, secret),
     isPinned: pinned !== undefined,
     certificateUrl: certificateReader(source, secret),
-    handshake: source?.handshake && compileHandshake(source.handshake, secret, route),
+    handshake: handshakeOf(route, source, secret),
     answer: source?.answer,
     body: bodyRuleOf(route),
     eventType: typeReader(source),
@@ -112,6 +112,12 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     notice: notice && { target: notice.target, extra: compileExtra(notice.extra) },
     groupKey: route.coalesce && compileCoalesceKey(route.coalesce.key),
   };
+}
+
+function handshakeOf(route: Route, source: Source | undefined, secret: RouteSecret): Handshake | undefined {
+  if (source?.handshake !== undefined) return compileHandshake(source.handshake, secret, route);
+  const { at } = route.signature ?? {};
+  return at !== undefined && 'query' in at ? compileAddressCheck(at.query, secret) : undefined;
 }
 
 function matcherOf(conditions: Route['filters']): FilterMatcher {

@@ -159,6 +159,18 @@ export function compileHandshake(
   }
 }
 
+/** Of a sender that asks, by GET or HEAD, whether the address with its token is there, as Mailchimp does before it takes it. */
+export function compileAddressCheck(parameter: string, secret: RouteSecret): Handshake {
+  const texts = textsOfSecret(secret);
+  return {
+    byHead({ method, query }) {
+      const given = new URLSearchParams(query ?? '').get(parameter) ?? '';
+      const isAsked = (method === 'GET' || method === 'HEAD') && texts.some((one) => sameText(given, one));
+      return isAsked ? { what: `${method} of the address`, status: 200, body: '{}' } : undefined;
+    },
+  };
+}
+
 /**
  * Now and then the address of a command of Slack gets a form without one, to check its certificate. It need not be signed:
  * https://docs.slack.dev/interactivity/implementing-slash-commands

@@ -171,6 +171,10 @@ routes:
 A sender that has a user and a password, as in an address \`https://user:password@…\`, sends \`Authorization: Basic …\`: write
 \`prefix: 'Basic '\`, and the Base64 of \`user:password\` as the secret.
 
+So can every sender whose signature no line above describes, such as Mailchimp, Mandrill, Contentful, Adyen, Plaid and LiveKit: put a
+token into its address, or into a header where the sender lets you choose one. An address with the right token also answers
+200 to GET and HEAD, by which some senders ask for it first.
+
 A token proves nothing about the body, and proxies log addresses: prefer a signature, then a header, and serve such a route by
 HTTPS only. The gateway stores and shows no query.
 

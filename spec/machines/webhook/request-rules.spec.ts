@@ -335,6 +335,26 @@ t.test('SRC-3 · RTE-3 · a HEAD request is a handshake of Intercom and Trello, 
   t.end();
 });
 
+t.test('SRC-2 · SRC-3 · an address with the right token is there for a sender that asks by GET or HEAD', (t) => {
+  const signature = {
+    at: { query: 'key' },
+    algorithm: 'token',
+    encoding: 'hex',
+    signed: '{body}',
+    key: 'text',
+  } as const;
+  const asked = (method: string, query: string) => {
+    const { context, facts } = stage({ route: { signature }, known: { method } });
+    return findRoute(context, { ...facts, query: () => query }).outcome;
+  };
+  for (const method of ['GET', 'HEAD']) {
+    t.match(asked(method, `key=${secret}`), { kind: 'handshake', status: 200 }, method);
+    t.same(asked(method, 'key=another'), { kind: 'methodNotAllowed' }, method);
+  }
+  t.equal(asked('POST', `key=${secret}`), undefined, 'an event');
+  t.end();
+});
+
 t.test('SRC-1 · SRC-4 · no event of Microsoft Graph has its clientState, whatever shape the body has', (t) => {
   const body = '{"value":[{"id":"a","clientState":"q8Zr4Lk2Wm7Tn1Bd9X"}]}';
   for (const shape of ['each', 'raw', 'object'] as const) {
