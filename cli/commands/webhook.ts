@@ -84,7 +84,9 @@ function anyoneWords(
   const test = `Try it: agent webhook test ${route}${eventFlag(events)}`;
   // By a scheme of the sender's own the printed curl command would be refused.
   const isDeclared = hasFlag(context, 'signature');
-  if (isDeclared && hasFlag(context, 'secret')) return `\nPaste it at the sender.${reachWords(url)}\n\n${test}`;
+  const isInUrl = new URL(url).search !== '';
+  if (isDeclared && (isInUrl || hasFlag(context, 'secret')))
+    return `\n${isInUrl ? 'The address has the secret, and is shown once. ' : ''}Paste it at the sender.${reachWords(url)}\n\n${test}`;
   const shown = `  Secret  ${secret}\n\nThe secret is shown once. Paste both at the sender`;
   if (isDeclared) return `${shown}.${reachWords(url)}\n\n${test}`;
   return `${shown}:

@@ -95,6 +95,8 @@ export type HandshakeName =
   | 'twitch'
   | 'dropbox'
   | 'asana'
+  | 'okta'
+  | 'monday'
   | 'zoom'
   | 'discord'
   | 'discord-events'
@@ -250,6 +252,16 @@ export const sources = {
     answerSeconds: 10,
     handshake: 'asana',
     secret: { is: 'the X-Hook-Secret that Asana sends first', sent: 'silently' },
+  },
+  monday: {
+    title: 'monday.com',
+    page: 'https://developer.monday.com/api-reference/reference/webhooks',
+    schemes: [token(query('token'))],
+    event: [field('event.type')],
+    id: [field('event.triggerUuid')],
+    answer: ok,
+    handshake: 'monday',
+    secret: { is: 'the text that you put behind ?token= in the address', typed: true },
   },
   linear: {
     title: 'Linear',
@@ -632,6 +644,18 @@ export const sources = {
     id: [field('id')],
     handshake: 'notion',
     secret: { is: 'the verification token that Notion sends first', sent: true },
+  },
+  okta: {
+    title: 'Okta (event hooks)',
+    page: 'https://developer.okta.com/docs/concepts/event-hooks/',
+    schemes: [token(header('authorization'))],
+    event: [field('eventType')],
+    id: [field('uuid')],
+    body: { shape: 'each', items: 'data.events' },
+    answer: ok,
+    answerSeconds: 3,
+    handshake: 'okta',
+    secret: { is: 'the authentication secret of the hook, whose field is Authorization', typed: true },
   },
   google: {
     title: 'Google (Calendar, Drive)',

@@ -100,6 +100,22 @@ export function compileHandshake(
           return { what: 'challenge', status: 200, body: given, contentType: plain, headers };
         },
       };
+    case 'okta':
+      return {
+        byHead({ method, headers }) {
+          const verification = method === 'GET' ? headers['x-okta-verification-challenge'] : undefined;
+          return verification === undefined
+            ? undefined
+            : { what: 'X-Okta-Verification-Challenge', status: 200, body: JSON.stringify({ verification }) };
+        },
+      };
+    case 'monday':
+      return {
+        byBody: ({ challenge }) =>
+          typeof challenge === 'string'
+            ? { what: 'challenge', status: 200, body: JSON.stringify({ challenge }) }
+            : undefined,
+      };
     case 'asana':
       return { byHead: (head) => hooked(head, { secret, source }) };
     case 'zoom':

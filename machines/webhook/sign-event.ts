@@ -96,7 +96,8 @@ export function signsByPrivateKey(algorithm: Algorithm): algorithm is 'ed25519' 
 /** Wraps one event like a provider that sends arrays. */
 function wrapped(json: string, rule: Source['body']): string {
   if (rule?.shape !== 'each') return json;
-  return rule.items === undefined ? `[${json}]` : `{${JSON.stringify(rule.items)}:[${json}]}`;
+  const keys = rule.items?.split('.') ?? [];
+  return keys.reduceRight((inner, key) => `{${JSON.stringify(key)}:${inner}}`, `[${json}]`);
 }
 
 function formOfFields(held: Json | undefined): string {

@@ -290,16 +290,12 @@ const trello = (type: string, data: JsonObject): JsonObject => ({
   model: { id: 'b-1', name: 'Greetings', url: 'https://trello.com/b/Ab12Cd34/greetings' },
 });
 const asana = (action: string, more: JsonObject): JsonObject => ({
-  events: [
-    {
-      user: { gid: '17', resource_type: 'user' },
-      resource: { gid: '1337', resource_type: 'task', resource_subtype: 'default_task' },
-      action,
-      created_at: at,
-      parent: null,
-      ...more,
-    },
-  ],
+  user: { gid: '17', resource_type: 'user' },
+  resource: { gid: '1337', resource_type: 'task', resource_subtype: 'default_task' },
+  action,
+  created_at: at,
+  parent: null,
+  ...more,
 });
 const twitch = (type: string, version: string, more: JsonObject): JsonObject => ({
   subscription: {
@@ -317,6 +313,30 @@ const twitch = (type: string, version: string, more: JsonObject): JsonObject => 
     broadcaster_user_name: 'Greetings',
     ...more,
   },
+});
+
+const monday = (type: string, more: JsonObject): JsonObject => ({
+  event: {
+    type,
+    userId: 17,
+    boardId: 1771812698,
+    groupId: 'topics',
+    pulseId: 1772099344,
+    pulseName: 'The greeting lacks a comma',
+    triggerTime: at,
+    subscriptionId: 73759690,
+    triggerUuid: '{id}',
+    ...more,
+  },
+});
+const okta = (eventType: string): JsonObject => ({
+  uuid: '{id}',
+  published: at,
+  eventType,
+  severity: 'INFO',
+  outcome: { result: 'SUCCESS' },
+  actor: { id: 'u-17', type: 'User', displayName: person.name, alternateId: person.email },
+  target: [{ id: 'u-18', type: 'User', alternateId: 'max@example.com' }],
 });
 
 export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitlab'>, SourceSamples>> = {
@@ -551,6 +571,11 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
     'channel.follow': twitch('channel.follow', '2', { followed_at: at }),
     'stream.online': twitch('stream.online', '1', { id: '9001', type: 'live', started_at: at }),
   },
+  monday: {
+    create_pulse: monday('create_pulse', {}),
+    update_column_value: monday('update_column_value', { columnId: 'status' }),
+  },
+  okta: { 'user.lifecycle.create': okta('user.lifecycle.create'), 'user.session.start': okta('user.session.start') },
   google: { exists: {}, update: { kind: 'drive#changes' } },
   dropbox: {
     list_folder: {

@@ -63,6 +63,9 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
   const made = stageCommand({ args: ['ci'], flags: unsecret, answer });
   t.equal(await subscribeWebhook(made.context), 0);
   t.match(made.seen.printed, /Secret {2}s\n\nThe secret is shown once\. Paste both at the sender\.\n/);
+  const inUrl = stageCommand({ args: ['ci'], flags: unsecret, answer: { ...answer, url: `${answer.url}?token=s` } });
+  t.equal(await subscribeWebhook(inUrl.context), 0);
+  t.match(inUrl.seen.printed, /token=s\n\nThe address has the secret, and is shown once\. Paste it at the sender\.\n/);
   const { signature: _, ...usual } = flags;
   const other = stageCommand({ args: ['ci'], flags: usual, answer });
   t.equal(await subscribeWebhook(other.context), 0);

@@ -38,7 +38,7 @@ A time that is signed may lie 300 s from the clock of this machine, unless the t
 first request, and one of Linear, Zoom or ElevenLabs may have it. The signature is remembered for as long, so a captured request runs once.
 Square, HubSpot, Twilio and Trello sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
 see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields can be
-believed as far as the connection can. A request of Telegram, Google, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
+believed as far as the connection can. A request of Telegram, Google, Okta, monday.com, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
 at all: it shows a token, so serve these routes by HTTPS only.
 
 Some providers need one more step:
@@ -243,6 +243,8 @@ const handshakes: Readonly<Record<HandshakeName, string>> = {
   head: 'HEAD: 200',
   twitch: '`webhook_callback_verification`: its `challenge`; `revocation`: 200',
   dropbox: 'GET `?challenge=`: the same',
+  okta: 'GET `X-Okta-Verification-Challenge`: the same',
+  monday: '`challenge`: the same',
   asana: '`X-Hook-Secret`: the same; becomes the secret',
   zoom: '`endpoint.url_validation`: its token, signed',
   discord: '`{"type":1}`: the same; `{"type":4}`: no choices',

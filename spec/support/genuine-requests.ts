@@ -500,6 +500,18 @@ export const genuine: Readonly<
     'updated',
     'm',
   ],
+  monday: [
+    plain,
+    { headers: {}, query: `token=${plain}`, body: '{"event":{"type":"create_pulse","triggerUuid":"u"}}' },
+    'create_pulse',
+    'u',
+  ],
+  okta: [
+    plain,
+    { headers: { authorization: plain }, body: '{"data":{"events":[{"uuid":"o","eventType":"user.session.start"}]}}' },
+    'user.session.start',
+    'o',
+  ],
   google: [
     plain,
     {

@@ -427,7 +427,7 @@ t.test(
 );
 
 t.test(
-  'SRC-3 · Dropbox’s challenge and the secret of Asana are repeated, the latter where the route can have it',
+  'SRC-3 · the challenges of Dropbox, Okta and monday.com and the secret of Asana are repeated, the last where the route can have it',
   (t) => {
     const asked = (of: Stage & { readonly query?: string }) => {
       const { context, facts } = stage(of);
@@ -436,6 +436,14 @@ t.test(
     const dropbox = { route: { sender: 'dropbox' }, known: { method: 'GET' }, query: 'challenge=a%3Cb' } as const;
     t.match(asked(dropbox), { status: 200, body: 'a<b', contentType: /^text\/plain/ });
     t.match(asked({ ...dropbox, query: 'other=1' }), { kind: 'methodNotAllowed' });
+    const challenge = { 'x-okta-verification-challenge': 'a"b' };
+    const okta = { route: { sender: 'okta' }, known: { method: 'GET' }, headers: challenge } as const;
+    t.match(asked(okta), { status: 200, body: '{"verification":"a\\"b"}' });
+    t.match(asked({ ...okta, headers: {} }), { kind: 'methodNotAllowed' });
+    const monday = stage({ route: { sender: 'monday' }, body: '{"challenge":"c"}' });
+    const genuine = { ...monday.facts, query: () => `token=${secret}` };
+    t.match(verifySignature(monday.context, genuine).outcome, { status: 200, body: '{"challenge":"c"}' });
+    t.match(verifySignature(monday.context, monday.facts).outcome, { kind: 'badSignature' });
     const asana = (more: object, source: 'static' | 'dynamic', query = '', given = 'of-asana') =>
       asked({
         route: { sender: 'asana', source },
