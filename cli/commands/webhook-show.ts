@@ -4,6 +4,7 @@
  */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { defaultProfile, profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import type { RouteDetail } from '../../runtime/control/contract/routes.ts';
 import { agentOf, type CommandContext, type ExitCode, routeChoice, withHomeNamed } from '../context.ts';
@@ -30,6 +31,7 @@ function formatRoute({ out, gateway }: CommandContext, { definition: route, ...r
     ['From', from],
     ['Source', route.sender && row.source_words],
     ['Signed', route.signature && formatScheme(route.signature)],
+    ['Secrets', row.secret?.older === undefined ? undefined : withHomeNamed(gateway, verifying(row, row.secret.older))],
     ['Body', route.body],
     ['Delivery id', route.deliveryIdAt && formatSpot(route.deliveryIdAt)],
     ['Same bodies', route.allowIdenticalBodies ? 'each runs' : undefined],
@@ -52,6 +54,12 @@ function formatRoute({ out, gateway }: CommandContext, { definition: route, ...r
   const title = route.deliverOnly ? 'Text' : 'Prompt';
   const text = prompt === undefined ? `\n${dim(out, title)}\nThe complete payload.\n` : titledText(out, title, prompt);
   return titled(out, row.name, row.enabled ? 'enabled' : 'disabled') + head + text;
+}
+
+function verifying({ name, profile = defaultProfile, source }: Omit<RouteDetail, 'definition'>, count: number): string {
+  const words = `${shellWord(name)}${profileOption(profile)}`;
+  const how = source === 'dynamic' ? `; \`agent webhook edit ${words} --drop-older-secret\` leaves the newest` : '';
+  return `${count + 1} verify${how}`;
 }
 
 function formatScheme({ at, algorithm }: Required<RouteDetail['definition']>['signature']): string {

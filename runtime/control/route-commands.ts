@@ -94,9 +94,10 @@ async function findRoute({ name, profile }: Route, { source }: CommandHost) {
 /** The route's file and line, and the origin of its secret; never the secret. */
 async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): Promise<Partial<RouteDetail>> {
   const verifies = secret.kind === 'shared';
+  const set = { set: true, ...(secret.kind === 'shared' && secret.older ? { older: secret.older.length } : {}) };
   if (route.source === 'dynamic') {
     const file = `${route.profile === defaultProfile ? '' : `profiles/${route.profile}/`}webhook_subscriptions.json`;
-    return { place: { file }, secret: verifies ? { set: true, from: file } : { set: false } };
+    return { place: { file }, secret: verifies ? { ...set, from: file } : { set: false } };
   }
   const found = await findRoute(route, host);
   if (found === undefined) return {};
@@ -104,7 +105,7 @@ async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): 
   const place = { file, line: found.line };
   if (!verifies) return { place, secret: { set: false } };
   const from = await secretOrigin(found, sourceOf(route.sender)?.secretKey ?? 'secret', host);
-  return { place, secret: { set: true, from } };
+  return { place, secret: { ...set, from } };
 }
 
 /** If both are set, the first one counts. */

@@ -190,6 +190,14 @@ t.test('CLI-5 · a route in force that config.yaml no longer has is shown with i
   const { context, seen } = stageCommand({ answer: { ...row, source: 'static', enabled: true }, args: ['gone'] });
   t.equal(await showWebhook(context), 0);
   t.match(seen.printed, /From +config\.yaml\n/);
+  const two = { ...row, source: 'dynamic', enabled: true, secret: { set: true, older: 1 } };
+  const rotated = stageCommand({ answer: two, args: ['gone'] });
+  t.equal(await showWebhook(rotated.context), 0);
+  t.match(
+    rotated.seen.printed,
+    /Secrets +2 verify; `agent .*webhook edit gone --drop-older-secret` leaves the newest\n/,
+    'SRC-2',
+  );
 });
 
 t.test('SUB-4 · CLI-2 · a test that did not succeed names the list that has the reason', async (t) => {

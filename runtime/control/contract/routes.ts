@@ -60,7 +60,12 @@ export interface RouteDetail extends RouteRow {
   readonly definition: Route;
   readonly place?: { readonly file: string; readonly line?: number };
   /** Whether requests are verified, and where the secret comes from. */
-  readonly secret?: { readonly set: boolean; readonly from?: string };
+  readonly secret?: {
+    readonly set: boolean;
+    readonly from?: string;
+    /** How many earlier secrets verify too. */
+    readonly older?: number;
+  };
   /** Such as "GitHub". */
   readonly source_words?: string;
   /** The conditions in words. */

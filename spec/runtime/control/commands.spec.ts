@@ -72,6 +72,7 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
   await rotate('keep', { secret: 'the-second-secret-0123' });
   await rotate('keep', { secret: 'the-third-secret-01234' });
   t.same(recorded().secret, ['the-third-secret-01234', 'the-second-secret-0123'], 'SRC-2: one earlier secret is kept');
+  t.match(await ask(host, 'webhook.show', { name: 'hook' }), { secret: { set: true, older: 1 } });
   await rotate('drop', {});
   t.equal(recorded().secret, 'the-third-secret-01234');
   const unfit = rotate('keep', { source: 'microsoft-graph', secret: 'a-client-state-0123456' });
