@@ -41,6 +41,8 @@ export function withBody(request: SignedRequest, body: Uint8Array, rule: BodyRul
 /** The usual readings of the route's secret. */
 export function secretReadings({ definition, scheme }: Case): readonly Change[] {
   if (definition.secret.kind !== 'shared' || !(isHmac(scheme) || scheme.algorithm === 'token')) return [];
+  const isUnread = definition.route.sender === 'standard-webhooks';
+  const asText = `if its text, not what it encodes, is the key${isUnread ? ', as on a route without `source`' : ''}`;
   return textsOfSecret(definition.secret).flatMap((text) => {
     const bare = text.replace(/^whsec_/, '');
     const trimmed = text.trim();
@@ -48,7 +50,7 @@ export function secretReadings({ definition, scheme }: Case): readonly Change[] 
       [trimmed, scheme.key, 'without the white space around it'],
       [bare, scheme.key, 'without whsec_ before it'],
       [`whsec_${bare}`, scheme.key, 'with whsec_ before it'],
-      [text, 'text', 'if its text, not what it encodes, is the key'],
+      [text, 'text', asText],
       [bare, 'text', 'if its text, without whsec_ before it, is the key'],
       [bare, 'base64', 'if it is decoded from base64'],
       [bare, 'hex', 'if it is decoded from hexadecimal digits'],

@@ -218,6 +218,14 @@ t.test('SRC-5 · the reading of the secret that would match is named, and the ki
   ];
   for (const [sealed, definition, wanted] of rows)
     t.match(diagnoseRefusal(refusedOf(sealed), definition)[0], { code: 'secret-shape', text: wanted });
+  // As Polar signs.
+  const at = `${nowMs / 1_000}`;
+  const digest = createHmac('sha256', key).update(`m.${at}.{}`).digest('base64');
+  const polar = { 'webhook-id': 'm', 'webhook-timestamp': at, 'webhook-signature': `v1,${digest}` };
+  t.match(
+    diagnoseRefusal(refusedOf({ headers: polar, body: '{}' }), withSecret(sourceRoute('standard-webhooks'), key))[0],
+    { code: 'secret-shape', text: /if its text, not what it encodes, is the key, as on a route without `source`\.$/ },
+  );
   const { headers, body } = sampleOf('shopify');
   const sent = { headers: { 'x-sig': headers['x-shopify-hmac-sha256'] ?? '' }, body };
   t.match(diagnoseRefusal(refusedOf(sent), declared({})), [{ code: 'scheme-differs', text: /`encoding: base64`/ }]);
