@@ -91,7 +91,12 @@ function heldLock(path: string, mark: Mark): HeldLock {
   return {
     isMine,
     release() {
-      if (isMine()) rmSync(path, { force: true });
+      if (!isMine()) return;
+      try {
+        rmSync(path, { force: true });
+      } catch {
+        // On a disk that has become read-only it stays, and counts as taken until this process ends.
+      }
     },
   };
 }

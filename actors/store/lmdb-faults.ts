@@ -40,12 +40,12 @@ export function openFault(directory: string, thrown: unknown): Fault {
   switch (troubleOf(thrown)) {
     case 'journal-full':
       return fault('journal-full', `${directory}: the journal has no room; free space on this disk`, cause);
-    case 'journal-read-only':
-      return fault(
-        'journal-read-only',
-        `${directory}: the journal may not write here; make the folder writable for the user that runs the gateway`,
-        cause,
-      );
+    case 'journal-read-only': {
+      const cure = /^(?:30|EROFS)$/.test(String(codeOf(thrown)))
+        ? 'its disk is read-only; mount it for writing, and check it first if an error has made it so'
+        : 'make the folder writable for the user that runs the gateway';
+      return fault('journal-read-only', `${directory}: the journal may not write here; ${cure}`, cause);
+    }
     case 'journal-corrupt':
       return corruptFault(storePath(directory), cause);
     case 'journal-version':
@@ -105,8 +105,12 @@ function aside(path: string): string {
 }
 
 function troubleOf(thrown: unknown): Trouble | undefined {
-  const code: unknown = typeof thrown === 'object' && thrown !== null && 'code' in thrown ? thrown.code : undefined;
-  return Object.hasOwn(troubles, String(code)) ? troubles[String(code)] : undefined;
+  const code = String(codeOf(thrown));
+  return Object.hasOwn(troubles, code) ? troubles[code] : undefined;
+}
+
+function codeOf(thrown: unknown): unknown {
+  return typeof thrown === 'object' && thrown !== null && 'code' in thrown ? thrown.code : undefined;
 }
 
 /** About the size of a full group of commits; a disk without this room counts as full. */

@@ -185,14 +185,13 @@ function refusedSocket(path: string, thrown: unknown): unknown {
   return new Refusal('socket-refused', `${path}: the control socket cannot be made: ${why}`);
 }
 
-/** Removes a socket, and its own folder if the socket is outside the home. */
+/** Removes a socket, and its own folder if the socket is outside the home. Never throws: it is a part of every stop. */
 export function freePath(path: string): void {
-  rmSync(path, { force: true });
-  if (!liesAside(path)) return;
   try {
-    rmdirSync(dirname(path));
+    rmSync(path, { force: true });
+    if (liesAside(path)) rmdirSync(dirname(path));
   } catch {
-    // The folder is already removed, or not empty.
+    // The disk has become read-only, and a start replaces the socket; or the folder is already removed, or not empty.
   }
 }
 

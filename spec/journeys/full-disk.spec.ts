@@ -86,13 +86,21 @@ t.test(
     await first.kill('SIGKILL');
     const daemon = await startOn(t, readOnly, { AGENT_HOME: home.path, FOLDER: home.path });
 
-    await healsOnceMended(t, daemon, () => {
-      spawnSync('nsenter', ['-t', String(daemon.child.pid), '-m', 'mount', '-o', 'remount,bind,rw', home.path]);
-    });
+    const within = (script: string) =>
+      spawnSync('nsenter', ['-t', String(daemon.child.pid), '-m', 'sh', '-ec', script], {
+        env: { ...process.env, FOLDER: home.path },
+      });
+
+    await healsOnceMended(t, daemon, () => within('mount -o remount,bind,rw "$FOLDER"'));
 
     await daemon.line(({ message }) => message.startsWith('control: listens'));
     const second = startDaemon(t, home.path);
     await t.rejects(second, /already runs this home/, 'the lock is held from then on');
+
+    t.equal(within(readOnly).status, 0);
+    daemon.kill('SIGTERM');
+    await daemon.line(({ message }) => message === 'stopped');
+    t.equal(await daemon.exited, 0, 'it stops although neither its socket nor its lock can be removed');
   },
 );
 

@@ -65,7 +65,7 @@ t.test('DUR-1 · says that a folder is read-only', mounting, async (t) => {
   const readOnly = 'mount --bind "$FOLDER" "$FOLDER"; mount -o remount,bind,ro "$FOLDER";';
   const fault = {
     code: 'journal-read-only',
-    message: /state: the journal may not write here; make the folder writable/,
+    message: /state: the journal may not write here; its disk is read-only; mount it/,
   };
 
   const fresh = t.testdir({ fresh: {}, used: {} });
