@@ -19,6 +19,11 @@ const headTimeoutMs = 10_000;
 /** How often slow heads are searched for. */
 const checkEveryMs = 1_000;
 const keepAliveTimeoutMs = 65_000;
+/**
+ * How many requests of one connection are taken in one turn of the event loop. The system gives up to 2 MB of them in one
+ * turn, which may be 60,000: a few such connections would keep all others waiting for seconds. Senders pipeline few, if any.
+ */
+const mostPipelined = 100;
 
 /** Opens the HTTP server; rejects if the address cannot be bound. */
 export const openNodeFront: OpenFront = async (settings, handle) => {
@@ -35,6 +40,19 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
   // Above its default number the library drops headers silently; the size limit of a head bounds them.
   server.maxHeadersCount = 0;
   const connections: Connections = new Map();
+  let turn = 0;
+  let isCounted = false;
+  /** The number of this turn of the event loop. */
+  const turnNow = (): number => {
+    if (!isCounted) {
+      isCounted = true;
+      setImmediate(() => {
+        isCounted = false;
+        turn += 1;
+      });
+    }
+    return turn;
+  };
   const { used, answered } = boundConnections(server, {
     limit: settings.maxConnections ?? connectionLimit('webhooks'),
     isBusy: (socket) => (connections.get(socket)?.due.size ?? 0) > 0,
@@ -51,6 +69,13 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
       const options = { connection, bodyTimeoutMs: settings.bodyTimeoutMs, awaitsContinue, isClosing, answered };
       const exchange = new NodeExchange(request, response, options);
       if (!response.shouldKeepAlive) connection.closes = true;
+      connection.taken = connection.turn === turnNow() ? connection.taken + 1 : 1;
+      connection.turn = turn;
+      if (connection.taken === mostPipelined) {
+        connection.closes = true;
+        exchange.endsConnection();
+        socket.pause();
+      }
       const refusal = versionRefusal(request) ?? refusalOf(exchange.head);
       if (refusal === undefined) handle(exchange);
       else exchange.reply(refusal);
@@ -93,6 +118,9 @@ interface Connection {
   readonly due: Set<NodeExchange>;
   /** Whether no further request is accepted: one side closes the connection, or the input was not HTTP. */
   closes: boolean;
+  /** How many requests were taken in which turn of the event loop. */
+  taken: number;
+  turn: number;
 }
 
 type Connections = Map<Socket, Connection>;
@@ -100,7 +128,7 @@ type Connections = Map<Socket, Connection>;
 function connectionOf(connections: Connections, socket: Socket): Connection {
   const known = connections.get(socket);
   if (known !== undefined) return known;
-  const connection = { due: new Set<NodeExchange>(), closes: false };
+  const connection = { due: new Set<NodeExchange>(), closes: false, taken: 0, turn: 0 };
   connections.set(socket, connection);
   socket.once('close', () => {
     connections.delete(socket);

@@ -195,6 +195,15 @@ export function frontContract(t: Test, name: string, openFront: OpenFront): void
     t.ok(sizes.length >= 1);
   });
 
+  t.test(`${name}: SEC-3 · a connection that pipelines without end is answered a hundred times`, async (t) => {
+    const { front, seen } = await open(t, openFront);
+    const raw = await openRaw(front.port, post(1, '1').repeat(300) + post(1, '1', 'connection: close\r\n'));
+    await raw.closed;
+    const text = await raw.received(() => true);
+    t.ok(seen.length <= 100, `${seen.length} requests were taken`);
+    if (front.kind === 'node') t.same([answersIn(text).length, text.match(/^connection: close/gim)?.length], [100, 1]);
+  });
+
   t.test(
     `${name}: SIG-2 · a request pipelined behind one that waits is answered after it, or neither is`,
     async (t) => {
