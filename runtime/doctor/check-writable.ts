@@ -4,7 +4,7 @@
  * @see HOME-2 and CLI-2 in docs/specification.md
  */
 
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, lstatSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
@@ -43,14 +43,21 @@ function refusalOf(folder: string, right: RightOf): string | undefined {
     return undefined;
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code ?? causeOf(thrown);
-    return code === 'ENOENT' ? undefined : code;
+    return code === 'ENOENT' && !leadsNowhere(folder) ? undefined : code;
   }
+}
+
+/** Whether it is a link to what is missing, as where the disk of a linked `state/` is not mounted. */
+function leadsNowhere(folder: string): boolean {
+  return lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink() === true;
 }
 
 function cureOf(code: string, folder: string): string {
   switch (code) {
     case 'EROFS':
       return 'mount its disk for writing, or choose another home by AGENT_HOME';
+    case 'ENOENT':
+      return `mount the disk of ${readlinkSync(folder)}, where the link leads, or make that folder`;
     case 'ENOTDIR':
       return `move what is at ${folder}: it must be a folder`;
     default: {

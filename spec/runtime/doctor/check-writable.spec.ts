@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, symlinkSync } from 'node:fs';
 import t from 'tap';
 import { checkWritable } from '../../../runtime/doctor/check-writable.ts';
 import { codes, examined, troubles } from '../../support/examined.ts';
@@ -38,9 +38,13 @@ t.test('HOME-2 · CLI-2 · every folder that the gateway cannot write is reporte
   t.end();
 });
 
-t.test('HOME-2 · CLI-2 · a file in the place of a folder is found by the system itself', (t) => {
+t.test('HOME-2 · CLI-2 · a file in the place of a folder, and a link that leads nowhere, are found', (t) => {
   const one = examined(t, { state: 'a file' });
-  t.match(troubles(checkWritable(one)), [{ code: 'path-unwritable', place: 'state', what: /ENOTDIR/ }]);
+  symlinkSync('/nowhere/logs', one.paths.logs);
+  t.match(troubles(checkWritable(one)), [
+    { code: 'path-unwritable', place: 'state', what: /ENOTDIR/ },
+    { code: 'path-unwritable', place: 'logs', what: /ENOENT/, cure: /^mount the disk of \/nowhere\/logs, / },
+  ]);
   t.end();
 });
 
