@@ -285,6 +285,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
       return 'see `agent gateway nodes`';
     case 'spawn':
       if (failure.code === 'EACCES') return 'make the file of command executable';
+      if (/^(?:EMFILE|ENFILE|EAGAIN|ENOMEM)$/.test(failure.code))
+        return 'the system lacks descriptors, processes or memory';
       // A folder may have a blank in its name, the name of a program hardly.
       if (/^[^/\\]*\s/.test(failure.command)) return 'command is the program alone: move its arguments into args';
       if (/^(?![A-Za-z]:)[^/\\]+[/\\]/.test(failure.command))

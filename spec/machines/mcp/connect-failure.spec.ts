@@ -146,6 +146,7 @@ t.test('LIF-7 · the one line says what went wrong and how to fix it', (t) => {
       [{ kind: 'revision', offered: '2099-01-01' }],
       'offers revision 2099-01-01 of the protocol, which is not spoken here; run an older version of the server, or upgrade this program',
     ],
+    [[spawn('EAGAIN')], 'command cannot be started: npx (EAGAIN); the system lacks descriptors, processes or memory'],
     [[spawn('EACCES')], 'command cannot be started: npx (EACCES); make the file of command executable'],
     [
       [spawn('ENOENT')],
