@@ -6,7 +6,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
-import { constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import {
   chmod,
   type FileHandle,
@@ -163,6 +163,18 @@ export function stampOf(path: string): string | undefined {
     return found === undefined ? undefined : `${found.mtimeNs}/${found.size}/${found.ino}`;
   } catch (thrown) {
     return `unreadable/${(thrown as NodeJS.ErrnoException).code}`;
+  }
+}
+
+/** Another stamp while the file cannot be read: correcting its permissions leaves the rest as it is. */
+export function stampForReader(path: string): string | undefined {
+  const stamp = stampOf(path);
+  if (stamp === undefined) return undefined;
+  try {
+    accessSync(path, constants.R_OK);
+    return stamp;
+  } catch {
+    return `${stamp}, not readable`;
   }
 }
 

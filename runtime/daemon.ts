@@ -11,8 +11,7 @@ import { assembleDaemon, type DaemonParts } from './assemble.ts';
 import { watchConfig } from './config/config-watch.ts';
 import { createDocumentsInForce } from './config/documents-in-force.ts';
 import { adapterBlock, adapterFault, writtenFolders } from './config/loaded-home.ts';
-import { createHomes } from './config/reload.ts';
-import { Refusal } from './control/refusal.ts';
+import { createHomes, isOfFindings } from './config/reload.ts';
 import { createControlServer } from './control/server.ts';
 import { logStopped } from './dispatch/work-log.ts';
 import { createLog } from './observe/log.ts';
@@ -96,15 +95,10 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   });
   const stopWatching = watchConfig(
     {
-      read: first.stamps,
+      read: homes.handled,
       paths: homes.watched,
-      // The status shows these until the file changes again; any other failure is retried.
-      changed: () =>
-        reload().then(
-          () => true,
-          (thrown: unknown) =>
-            thrown instanceof Refusal && (thrown.code === 'reload-refused' || thrown.code === 'reload-incomplete'),
-        ),
+      // Any failure but a finding is retried.
+      changed: () => reload().then(() => true, isOfFindings),
     },
     every,
   );

@@ -21,7 +21,7 @@ import type { Settings } from '../../machines/config/settings.ts';
 import { compileFilters } from '../../machines/webhook/filter.ts';
 import { leadsOut } from '../confine.ts';
 import { type Documents, fileDocuments } from '../documents.ts';
-import { stampOf } from '../files.ts';
+import { stampForReader } from '../files.ts';
 import { isFolder } from '../process-group.ts';
 import { userHomeFolder } from '../user-home.ts';
 import { findLooseEnds } from './route-world.ts';
@@ -77,7 +77,7 @@ export function filterChecker(home: string): FilterChecker {
 export function loadHome(source: HomeSource): LoadedHome {
   const stamps = new Map<string, string | undefined>();
   const folder = homePaths(source.home).profiles;
-  stamps.set(folder, stampOf(folder));
+  stamps.set(folder, stampForReader(folder));
   const unlisted: Diagnostic[] = [];
   const named = [...new Set([...profilesOf(folder, unlisted), ...profilesOfDrafts(folder, source)])];
   const existing = new Set<string>([defaultProfile, ...named]);
@@ -164,7 +164,7 @@ function loadProfile(
   },
 ): { readonly profile: LoadedProfile } & Pick<ConfigRead, 'diagnostics' | 'drafts' | 'warnOf'> {
   const paths = profilePaths(home, name);
-  for (const path of [paths.config, paths.env]) stamps.set(path, stampOf(path));
+  for (const path of [paths.config, paths.env]) stamps.set(path, stampForReader(path));
   const unread: Diagnostic[] = [];
   const folder = name === defaultProfile ? '' : `profiles/${name}/`;
   const variables = textOf(paths.env, unread, `${folder}.env`);

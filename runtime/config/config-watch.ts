@@ -4,16 +4,15 @@
  * @see CFG-2 in docs/specification.md
  */
 
-import { accessSync, constants } from 'node:fs';
-import { stampOf } from '../../actors/files.ts';
+import { stampForReader } from '../../actors/files.ts';
 import type { Every } from '../system/ticks.ts';
 
 /** Long enough to cost little, short enough that a person does not notice the wait. */
 const lookMs = 1_000;
 
 interface WatchedConfig {
-  /** The stamps of the files, each taken right before the file was read, so that a change during the start is detected. */
-  readonly read: ReadonlyMap<string, string | undefined>;
+  /** The stamps of the files that are in force or were refused, each taken right before the file was read. */
+  readonly read: () => ReadonlyMap<string, string | undefined>;
   readonly paths: () => readonly string[];
   /** Resolves with false if the change could not be handled yet: it is reported again. */
   readonly changed: () => Promise<boolean>;
@@ -25,29 +24,20 @@ export function watchConfig({ read, paths, changed }: WatchedConfig, every: Ever
     paths()
       .map((path) => stamp(path) ?? 'none')
       .join('\n');
-  let seen: string | undefined = stamps((path) => read.get(path));
+  const handled = (): string => stamps((path) => read().get(path));
+  let seen: string | undefined = handled();
   let last = seen;
   return every(() => {
-    const now = stamps(lookAt);
+    const now = stamps(stampForReader);
     // An editor may empty a file before it writes, and an empty file is a valid configuration: wait until it is stable.
     const rests = now === last;
     last = now;
     if (now === seen || !rests) return;
     seen = now;
+    // A reload that a person asked for has read it already.
+    if (now === handled()) return;
     void changed().then((heard) => {
       if (!heard) seen = undefined;
     });
   }, lookMs);
-}
-
-/** A file that could not be read has the same stamp once its permissions are corrected. */
-function lookAt(path: string): string | undefined {
-  const stamp = stampOf(path);
-  if (stamp === undefined) return undefined;
-  try {
-    accessSync(path, constants.R_OK);
-    return stamp;
-  } catch {
-    return `${stamp}, not readable`;
-  }
 }

@@ -6,7 +6,7 @@
 
 import { type AnyActorRef, fromPromise } from 'xstate';
 import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
-import { stampOf } from '../../actors/files.ts';
+import { stampForReader } from '../../actors/files.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { homePaths } from '../../machines/config/profile.ts';
@@ -38,6 +38,10 @@ export interface Homes {
   adopt(): void;
   /** Returns to the home in force. */
   dismiss(): void;
+  /** The stamps of the files that were read to be in force; none if that failed for another reason than their findings. */
+  handled(): ReadonlyMap<string, string | undefined>;
+  /** The files are to be read again, unchanged or not. */
+  forget(): void;
   /** Findings of the files as they are now, which are read again only after a change. */
   problems(): readonly Diagnostic[];
   /** The files to watch: of the home in force, and of the one read last, which a profile may have made refused. */
@@ -48,6 +52,7 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
   let wanted = loadHome(source);
   let inForce = wanted;
   let last = wanted;
+  let handled = wanted.stamps;
   const report = (home: LoadedHome): void => {
     reportDiagnostics(home, log);
     learnSecrets(home, redactor);
@@ -59,6 +64,7 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
     read() {
       wanted = withLostFiles(loadHome(source), inForce);
       last = wanted;
+      handled = wanted.stamps;
       report(wanted);
       return wanted;
     },
@@ -68,8 +74,12 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
     dismiss() {
       wanted = inForce;
     },
+    handled: () => handled,
+    forget() {
+      handled = new Map();
+    },
     problems() {
-      if ([...last.stamps].some(([path, stamp]) => stampOf(path) !== stamp)) last = loadHome(source);
+      if ([...last.stamps].some(([path, stamp]) => stampForReader(path) !== stamp)) last = loadHome(source);
       return last.webhookBlocked;
     },
     watched() {
@@ -135,6 +145,11 @@ interface Reloads {
   refuse(why?: string): void;
 }
 
+/** Whether the reload was refused for what the files say; the status shows it until they change. */
+export function isOfFindings(thrown: unknown): boolean {
+  return thrown instanceof Refusal && (thrown.code === 'reload-refused' || thrown.code === 'reload-incomplete');
+}
+
 type Answer = (refusal: Refusal | undefined) => void;
 
 /** The pending requests for reloads: one that arrives during a reload gets the next one. */
@@ -146,6 +161,7 @@ export function createReloads(homes: Homes, log: Logger): Reloads {
 
   function answer(refusal: Refusal | undefined): void {
     homes.dismiss();
+    if (refusal !== undefined && !isOfFindings(refusal)) homes.forget();
     for (const settle of underWay.splice(0)) settle(refusal);
   }
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chownSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs';
 import t from 'tap';
-import { stampOf } from '../../../actors/files.ts';
+import { stampForReader } from '../../../actors/files.ts';
 import { watchConfig } from '../../../runtime/config/config-watch.ts';
 import { createTicks } from '../../../runtime/system/ticks.ts';
 import { makeHome } from '../../support/home.ts';
@@ -12,10 +12,11 @@ t.test('CFG-2 · LIF-12 · every way of changing a file is noticed once, within 
   const home = makeHome(t, { 'config.yaml': 'a: 1\n' });
   const config = `${home.path}/config.yaml`;
   let watched = [config, `${home.path}/.env`];
+  const started = stampsOf(watched);
   let changes = 0;
   const stop = watchConfig(
     {
-      read: stampsOf(watched),
+      read: () => started,
       paths: () => watched,
       changed: async () => {
         changes += 1;
@@ -73,7 +74,7 @@ t.test('LIF-12 · a change between the first reading and the first look is notic
     changes += 1;
     return true;
   };
-  const stop = watchConfig({ read, paths: () => paths, changed }, createTicks().every);
+  const stop = watchConfig({ read: () => read, paths: () => paths, changed }, createTicks().every);
   t.teardown(stop);
   passSeconds(time, 3);
   t.equal(changes, 1);
@@ -84,12 +85,13 @@ t.test('LIF-12 · CFG-2 · a file that is being written is not read before it is
   const time = lentTime(t);
   const home = makeHome(t, { 'config.yaml': 'a: 1\n' });
   const config = `${home.path}/config.yaml`;
+  const read = stampsOf([config]);
   const found: string[] = [];
   const changed = async (): Promise<boolean> => {
     found.push(readFileSync(config, 'utf8'));
     return true;
   };
-  const stop = watchConfig({ read: stampsOf([config]), paths: () => [config], changed }, createTicks().every);
+  const stop = watchConfig({ read: () => read, paths: () => [config], changed }, createTicks().every);
   t.teardown(stop);
   home.write('config.yaml', '');
   time.pass(1_000);
@@ -107,10 +109,11 @@ t.test('LIF-12 · a change is shown until a person has seen it', async (t) => {
   const time = lentTime(t);
   const home = makeHome(t, { 'config.yaml': 'a: 1\n' });
   const paths = [`${home.path}/config.yaml`];
+  const read = stampsOf(paths);
   const answers = [false, false, true];
   let changes = 0;
   const changed = async (): Promise<boolean> => answers[changes++] ?? true;
-  const stop = watchConfig({ read: stampsOf(paths), paths: () => paths, changed }, createTicks().every);
+  const stop = watchConfig({ read: () => read, paths: () => paths, changed }, createTicks().every);
   t.teardown(stop);
   home.write('config.yaml', 'a: 12\n');
   for (let second = 0; second < 5; second += 1) {
@@ -118,6 +121,28 @@ t.test('LIF-12 · a change is shown until a person has seen it', async (t) => {
     await Promise.resolve();
   }
   t.equal(changes, 3);
+});
+
+t.test('CFG-2 · LIF-12 · what a reload that was asked for has read is not read again', (t) => {
+  const time = lentTime(t);
+  const home = makeHome(t, { 'config.yaml': 'a: 1\n' });
+  const paths = [`${home.path}/config.yaml`];
+  let read = stampsOf(paths);
+  let changes = 0;
+  const changed = async (): Promise<boolean> => {
+    changes += 1;
+    return true;
+  };
+  const stop = watchConfig({ read: () => read, paths: () => paths, changed }, createTicks().every);
+  t.teardown(stop);
+  home.write('config.yaml', 'a: 12\n');
+  read = stampsOf(paths);
+  passSeconds(time, 3);
+  t.equal(changes, 0);
+  home.write('config.yaml', 'a: 123\n');
+  passSeconds(time, 3);
+  t.equal(changes, 1, 'the next change is noticed');
+  t.end();
 });
 
 t.test('CFG-2 · a file that could not be read is read once its permissions are corrected', (t) => {
@@ -128,14 +153,17 @@ t.test('CFG-2 · a file that could not be read is read once its permissions are 
   if (other.uid !== undefined) for (const path of [home.path, config]) chownSync(path, other.uid, other.gid);
   const program = `
 import { chmodSync } from 'node:fs';
-import { stampOf } from ${JSON.stringify(new URL('../../../actors/files.js', import.meta.url).href)};
+import { stampForReader } from ${JSON.stringify(new URL('../../../actors/files.js', import.meta.url).href)};
 import { watchConfig } from ${JSON.stringify(new URL('../../../runtime/config/config-watch.js', import.meta.url).href)};
 const [config] = process.argv.slice(1);
 let look;
 let changes = 0;
-const changed = async () => { changes += 1; return true; };
+let read;
+const reading = () => { read = new Map([[config, stampForReader(config)]]); };
+const changed = async () => { changes += 1; reading(); return true; };
 const every = (callback) => { look = callback; };
-watchConfig({ read: new Map([[config, stampOf(config)]]), paths: () => [config], changed }, every);
+reading();
+watchConfig({ read: () => read, paths: () => [config], changed }, every);
 const seen = [0, 0o600, 0o600].map((mode) => {
   chmodSync(config, mode);
   look();
@@ -155,5 +183,5 @@ function passSeconds(time: LentTime, seconds: number): void {
 }
 
 function stampsOf(paths: readonly string[]): ReadonlyMap<string, string | undefined> {
-  return new Map(paths.map((path) => [path, stampOf(path)]));
+  return new Map(paths.map((path) => [path, stampForReader(path)]));
 }

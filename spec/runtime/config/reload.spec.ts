@@ -1,6 +1,7 @@
 import { renameSync, symlinkSync } from 'node:fs';
 import t from 'tap';
-import { createHomes } from '../../../runtime/config/reload.ts';
+import { stampForReader } from '../../../actors/files.ts';
+import { createHomes, createReloads } from '../../../runtime/config/reload.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { makeHome } from '../../support/home.ts';
 
@@ -40,5 +41,26 @@ t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, rea
   t.equal(homes.problems(), first, 'the same list');
   home.write('.env', 'WEBHOOK_SECRET=long-enough-secret\n');
   t.same(homes.problems(), []);
+  t.end();
+});
+
+t.test('CFG-2 · LIF-12 · files that were read need not be read again, unless a reload failed for another reason', (t) => {
+  const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n' });
+  const homes = homesAt(home.path);
+  const reloads = createReloads(homes, log);
+  const config = `${home.path}/config.yaml`;
+  const isHandled = () => homes.handled().get(config) === stampForReader(config);
+  t.ok(isHandled());
+  home.write('config.yaml', 'agent: {runner: echo, concurrency: 2}\n');
+  t.notOk(isHandled());
+  homes.read();
+  reloads.ended({ inForce: false, hasFindings: true, fault: 'the findings' });
+  t.ok(isHandled(), 'refused for findings, which the status shows');
+  homes.read();
+  reloads.ended({ inForce: true, hasFindings: false, fault: 'a server could not be stopped' });
+  t.notOk(isHandled(), 'another failure');
+  homes.read();
+  reloads.refuse();
+  t.notOk(isHandled(), 'it was cut off');
   t.end();
 });
