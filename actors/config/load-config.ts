@@ -10,11 +10,12 @@ import { basename, dirname, isAbsolute, sep } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
+import { atOnce, type Pieces } from '../../machines/base/pieces.ts';
 import { byPlace, type Diagnostic, findingOfFile } from '../../machines/config/diagnostic.ts';
 import { keptQuotes, parseEnvFile, replacedLines, strayLines } from '../../machines/config/env-file.ts';
 import type { InterpolationScope } from '../../machines/config/interpolate.ts';
 import { homePaths, type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
-import { type ConfigRead, type ConfigSource, readConfig } from '../../machines/config/read-config.ts';
+import { type ConfigRead, type ConfigSource, readConfig, readingConfig } from '../../machines/config/read-config.ts';
 import type { FilterChecker } from '../../machines/config/read-route.ts';
 import type { ServerEntry } from '../../machines/config/server-entry.ts';
 import type { Settings } from '../../machines/config/settings.ts';
@@ -75,13 +76,20 @@ export function filterChecker(home: string): FilterChecker {
 }
 
 export function loadHome(source: HomeSource): LoadedHome {
-  const stamps = new Map<string, string | undefined>();
+  return atOnce(loadingHome(source));
+}
+
+/**
+ * Reads a home in pieces.
+ * @param stamps Filled in as the files are read.
+ */
+export function* loadingHome(source: HomeSource, stamps = new Map<string, string | undefined>()): Pieces<LoadedHome> {
   const folder = homePaths(source.home).profiles;
   stamps.set(folder, stampForReader(folder));
   const unlisted: Diagnostic[] = [];
   const named = [...new Set([...profilesOf(folder, unlisted), ...profilesOfDrafts(folder, source)])];
   const existing = new Set<string>([defaultProfile, ...named]);
-  const main = loadProfile(defaultProfile, source, { known: { profiles: existing }, stamps });
+  const main = yield* loadingProfile(defaultProfile, source, { known: { profiles: existing }, stamps });
   const profiles = new Map([[defaultProfile, main.profile]]);
   const read = [main];
   const { gateway, webhook, workspace } = main.profile.settings;
@@ -90,17 +98,22 @@ export function loadHome(source: HomeSource): LoadedHome {
     // A draft is checked whether its profile is served or not.
     if (!gateway.multiplexProfiles && source.drafts?.has(profilePaths(source.home, name).config) !== true) continue;
     const listener = defined({ host, allowWeakSecrets, secret, publicUrl });
-    const loaded = loadProfile(name, source, { known: { listener }, stamps, workspace });
+    const loaded = yield* loadingProfile(name, source, { known: { listener }, stamps, workspace });
     profiles.set(name, loaded.profile);
     read.push(loaded);
   }
   const documents = source.documents?.(main.profile.settings.gateway) ?? fileDocuments;
   // A route may be bound to a profile that is read after the route's own.
   const looseEndsOf = findLooseEnds({ profiles, documents });
-  const ofFiles = read.flatMap(({ diagnostics: found, drafts, warnOf }) => {
-    const loose = drafts.flatMap((entry) => looseEndsOf(entry).map((finding) => warnOf(entry.route.name, finding)));
-    return [...found, ...loose].sort(byPlace);
-  });
+  const ofFiles: Diagnostic[] = [];
+  for (const { diagnostics: found, drafts, warnOf } of read) {
+    const ofFile = [...found];
+    for (const entry of drafts) {
+      for (const finding of looseEndsOf(entry)) ofFile.push(warnOf(entry.route.name, finding));
+      yield undefined;
+    }
+    ofFiles.push(...ofFile.sort(byPlace));
+  }
   const diagnostics = gateway.multiplexProfiles ? [...unlisted, ...ofFiles] : ofFiles;
   const webhookBlocked = diagnostics.filter(
     ({ scope, severity }) => severity === 'error' && scope.kind !== 'server' && scope.kind !== 'platform',
@@ -149,7 +162,7 @@ function interpolationScope(
   };
 }
 
-function loadProfile(
+function* loadingProfile(
   name: ProfileName,
   { home, env, drafts }: HomeSource,
   {
@@ -162,7 +175,7 @@ function loadProfile(
     /** The home's workspace, the default of a named profile. */
     readonly workspace?: string | undefined;
   },
-): { readonly profile: LoadedProfile } & Pick<ConfigRead, 'diagnostics' | 'drafts' | 'warnOf'> {
+): Pieces<{ readonly profile: LoadedProfile } & Pick<ConfigRead, 'diagnostics' | 'drafts' | 'warnOf'>> {
   const paths = profilePaths(home, name);
   for (const path of [paths.config, paths.env]) stamps.set(path, stampForReader(path));
   const unread: Diagnostic[] = [];
@@ -189,7 +202,7 @@ function loadProfile(
     [paths.config, text],
     [paths.env, variables],
   ] as const;
-  const read = readConfig({
+  const read = yield* readingConfig({
     file: `${folder}config.yaml`,
     text,
     profile: name,

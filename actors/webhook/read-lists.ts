@@ -5,9 +5,9 @@
  */
 
 import { readFileSync, statSync } from 'node:fs';
-import { isJsonObject, type Json } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, sameJson } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
-import { type ListMembership, sameJson } from '../../machines/webhook/filter.ts';
+import type { ListMembership } from '../../machines/webhook/filter.ts';
 import { confined } from '../confine.ts';
 import { isExhausted } from '../exhaustion.ts';
 import { stampOf } from '../files.ts';

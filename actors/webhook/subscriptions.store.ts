@@ -5,10 +5,12 @@
  */
 
 import { causeOf, done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
+import { atOnce, type Pieces } from '../../machines/base/pieces.ts';
 import type { RouteWithSecret } from '../../machines/config/route.ts';
 import type { RouteBook } from '../../machines/config/route-book.ts';
 import type { KnownRecords, SubscriptionProblem, SubscriptionsRead } from '../../machines/config/subscription.ts';
 import { type Document, unchangedWord, unread } from '../documents.ts';
+import { inPieces } from '../in-pieces.ts';
 
 export interface Subscriptions {
   /** The same list while the file is unchanged. */
@@ -41,12 +43,10 @@ interface SubscriptionsSettings {
   readonly read: (text: string, known?: KnownRecords) => Reading;
 }
 
-type Reading = Generator<undefined, SubscriptionsRead>;
+type Reading = Pieces<SubscriptionsRead>;
 
 /** A file up to this size is read at once, so that a new subscription works at once; a longer one between other work. */
 const atOnceBytes = 64 * 1024;
-/** How long a piece of a longer file may block other work. */
-const pieceMs = 3;
 
 const none: Subscriptions = { routes: [], book: new Map(), problems: [] };
 
@@ -84,7 +84,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
   function begin(text: string, reading: Reading): void {
     underWay = undefined;
     if (text.length <= atOnceBytes || good === undefined) {
-      settle(text, finished(reading));
+      settle(text, atOnce(reading));
       return;
     }
     const mine = { ended: Promise.resolve() };
@@ -131,7 +131,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
       // A reading under the old rules is repeated.
       if (underWay !== undefined) seen = null;
       underWay = undefined;
-      const result = good === undefined ? undefined : finished(read(good));
+      const result = good === undefined ? undefined : atOnce(read(good));
       if (result?.ok !== true) return;
       known = result.known;
       current = { ...current, routes: result.routes, book: result.book, problems: result.problems };
@@ -140,7 +140,7 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
       let refused: Fault | undefined;
       try {
         await document.update((text = '{}') => {
-          const result = finished(read(text, known));
+          const result = atOnce(read(text, known));
           refused = result.ok ? undefined : result.fault;
           return result.ok ? change(text) : undefined;
         });
@@ -152,24 +152,4 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
       return refused === undefined ? done(true) : failed(refused.code, refused.message, refused.cause);
     },
   };
-}
-
-function finished(reading: Reading): SubscriptionsRead {
-  for (;;) {
-    const next = reading.next();
-    if (next.done === true) return next.value;
-  }
-}
-
-/** Continues in each turn of the event loop; undefined if the result is no longer wanted. */
-async function inPieces(reading: Reading, isWanted: () => boolean): Promise<SubscriptionsRead | undefined> {
-  for (;;) {
-    await new Promise((resolve) => setImmediate(resolve));
-    if (!isWanted()) return undefined;
-    const endsAt = performance.now() + pieceMs;
-    while (performance.now() < endsAt) {
-      const next = reading.next();
-      if (next.done === true) return next.value;
-    }
-  }
 }

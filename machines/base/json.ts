@@ -10,6 +10,21 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Equality of JSON values: no coercion, keys in any order. */
+export function sameJson(one: Json, other: Json): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  if (Array.isArray(one) || Array.isArray(other)) {
+    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
+    return one.every((item, index) => sameJson(item, other[index] as Json));
+  }
+  const left = one as JsonObject;
+  const right = other as JsonObject;
+  const keys = Object.keys(left);
+  if (keys.length !== Object.keys(right).length) return false;
+  return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key] as Json, right[key] as Json));
+}
+
 /** Returns the object without keys whose value is undefined, for types whose optional keys must not be undefined. */
 export function defined<const Held extends object>(held: Held): Defined<Held> {
   return Object.fromEntries(Object.entries(held).filter(([, value]) => value !== undefined)) as Defined<Held>;

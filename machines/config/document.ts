@@ -23,7 +23,8 @@ import {
   type Scalar,
   visit,
 } from 'yaml';
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
+import { atOnce, type Pieces } from '../base/pieces.ts';
 import type { Schema } from './check-schema.ts';
 
 export interface Place {
@@ -71,13 +72,49 @@ const maxAliases = 1_000;
 const maxAliasedNodes = 10_000;
 /** Far beyond any real configuration. Composing is recursive, and a regular expression deep in the stack crashes. */
 const deepest = 200;
+const composing = { uniqueKeys: false, merge: true } as const;
+/** The mappings that may be long. */
+const longMappings: readonly (readonly string[])[] = [
+  ['mcp_servers'],
+  ['platforms', 'webhook', 'routes'],
+  ['platforms', 'webhook', 'extra', 'routes'],
+];
+/** About two milliseconds of members to compose, or to check. */
+const membersInPiece = 32;
+/** Less than a millisecond of text to read. */
+const lexemesInPiece = 512;
 const top: Place = { line: 1, column: 1 };
+
+/**
+ * The values of a file in parts that can be checked one by one: those of long mappings a few members at a time, and what is
+ * around them.
+ */
+export function* partsOf(value: JsonObject): Iterable<JsonObject> {
+  let around = value;
+  for (const path of longMappings) {
+    const members = Object.entries(objectAt(value, ...path));
+    if (members.length <= membersInPiece) continue;
+    around = withAt(around, path, {});
+    for (let at = 0; at < members.length; at += membersInPiece)
+      yield withAt({}, path, Object.fromEntries(members.slice(at, at + membersInPiece)));
+  }
+  yield around;
+}
+
+function withAt(value: JsonObject, [step = '', ...rest]: readonly string[], held: JsonObject): JsonObject {
+  return { ...value, [step]: rest.length === 0 ? held : withAt(objectAt(value, step), rest, held) };
+}
 
 /**
  * @param schema where it takes texts as well as numbers or truth values, a value without quotes is the text as written:
  * `1.10` and `0042` in an environment are no numbers
  */
 export function parseDocument(written: string, schema?: Schema): ConfigDocument {
+  return atOnce(parsingDocument(written, schema));
+}
+
+/** Parses a long text in pieces. One with a finding, or with anchors, is composed in one. */
+export function* parsingDocument(written: string, schema?: Schema): Pieces<ConfigDocument> {
   // Neither a byte order mark nor a carriage return is part of a line.
   const text = written.replace(/^\uFEFF/, '');
   if (text.includes('\0')) {
@@ -86,22 +123,21 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
     return { value: {}, findings: [{ ...top, message, code: 'yaml-syntax' }], place: () => top, lines: [] };
   }
   const counter = new LineCounter();
-  const lines = text.split(/\r?\n/);
-  const { tokens, stopped, quotes } = readTokens(text, counter.addNewLine);
-  // The library compares each key with all before it and walks the document for each alias; `misuses` is linear.
-  const documents =
-    stopped === undefined
-      ? [...new Composer({ uniqueKeys: false, merge: true }).compose(tokens, false, text.length)]
-      : [];
-  const [document] = documents;
+  const { tokens, stopped, quotes, isPlain } = yield* readingTokens(text, counter.addNewLine);
   const placeAt = (offset: number): Place => {
     const { line, col } = counter.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
+  const lines = (): readonly string[] => text.split(/\r?\n/);
+  const composed = stopped === undefined && isPlain ? yield* composingLong(tokens, text.length, schema) : undefined;
+  if (composed !== undefined) return composedAs(composed, placeAt, lines);
+  // The library compares each key with all before it and walks the document for each alias; `misuses` is linear.
+  const documents = stopped === undefined ? [...new Composer(composing).compose(tokens, false, text.length)] : [];
+  const [document] = documents;
   const findings: SourceFinding[] = [];
   const report = ({ offset, message, code }: Misuse): void => void findings.push({ ...placeAt(offset), message, code });
   if (stopped !== undefined) report(stopped);
-  if (document === undefined) return { value: {}, findings, place: () => top, lines };
+  if (document === undefined) return { value: {}, findings, place: () => top, lines: lines() };
   const [error] = document.errors;
   if (error !== undefined) {
     const [at] = error.pos;
@@ -110,7 +146,7 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
       /^Missing closing .quote/.test(error.message) ? (quotes.findLast((one) => one < at) ?? at) : at,
     );
     const message = error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code;
-    const cure = cureOf(message, lines[place.line - 1] ?? '');
+    const cure = cureOf(message, lines()[place.line - 1] ?? '');
     findings.push({ ...place, message: `not YAML: ${message}${cure}`, code: 'yaml-syntax' });
   }
   if (documents.length > 1) {
@@ -131,20 +167,36 @@ export function parseDocument(written: string, schema?: Schema): ConfigDocument 
   }
   const refuse = (message: string, code: string): void => void findings.push({ ...top, message, code });
   const value = findings.length === 0 ? readValue(document, { text, schema, refuse }) : {};
+  return { ...composedAs({ value, document }, placeAt, lines), findings };
+}
+
+interface Composed {
+  readonly value: JsonObject;
+  readonly document: Document.Parsed;
+}
+
+function composedAs(
+  { value, document }: Composed,
+  placeAt: (offset: number) => Place,
+  lines: () => readonly string[],
+): ConfigDocument {
   const members = new Map<Node, ReadonlyMap<string, Pair>>();
   return {
     value,
-    findings,
+    findings: [],
     place: (path) => {
       const offset = offsetOf(document.contents as Node | null, path, members);
       return offset === undefined ? top : placeAt(offset);
     },
-    lines,
+    get lines() {
+      return lines();
+    },
   };
 }
 
 interface Reading {
-  readonly text: string;
+  /** Absent if it is not worth a look whether all of it is plain. */
+  readonly text?: string;
   readonly schema: Schema | undefined;
   /** Reports a finding without a position. */
   readonly refuse: (message: string, code: string) => void;
@@ -152,9 +204,8 @@ interface Reading {
 
 /** The plain value of a document without findings; empty if it cannot be used. */
 function readValue(document: Document.Parsed, { text, schema, refuse }: Reading): JsonObject {
-  if (longDigits.test(text)) keepDigits(document);
-  const isOdd = schema !== undefined && oddWriting.test(text);
-  if (isOdd) keepWriting(document);
+  if (text === undefined || longDigits.test(text)) keepDigits(document);
+  const isOdd = schema !== undefined && (text === undefined || oddWriting.test(text)) && keepWriting(document);
   try {
     const read: unknown = document.toJS({ maxAliasCount: -1 }) ?? {};
     const plain = isOdd ? unwrapped(read, schema) : read;
@@ -184,34 +235,124 @@ interface Misuse {
   readonly code: string;
 }
 
+interface Tokens {
+  readonly tokens: readonly CST.Token[];
+  readonly quotes: readonly number[];
+  /** Whether no anchor, alias or tag is among them. */
+  readonly isPlain: boolean;
+  readonly stopped?: Misuse;
+}
+
 /** Reads up to the first too deep nesting or excess alias; neither lexer nor parser is recursive. */
-function readTokens(
-  text: string,
-  onNewLine: (offset: number) => void,
-): { readonly tokens: readonly CST.Token[]; readonly quotes: readonly number[]; readonly stopped?: Misuse } {
+function* readingTokens(text: string, onNewLine: (offset: number) => void): Pieces<Tokens> {
   onNewLine(0);
   const parser = new Parser(onNewLine);
   const tokens: CST.Token[] = [];
   let aliases = 0;
   const quotes: number[] = [];
   let inScalar = false;
+  let isPlain = true;
+  let read = 0;
   for (const lexeme of new Lexer().lex(text)) {
     const { offset } = parser;
-    tokens.push(...parser.next(lexeme));
+    for (const token of parser.next(lexeme)) tokens.push(token);
     if (parser.stack.length > deepest) {
       const message = `not usable: nested more than ${deepest} deep; close the brackets, or take levels out`;
-      return { tokens, quotes, stopped: { offset: parser.offset - 1, message, code: 'yaml-depth' } };
+      return { tokens, quotes, isPlain, stopped: { offset: parser.offset - 1, message, code: 'yaml-depth' } };
     }
-    if (!inScalar && lexeme.startsWith('*')) aliases += 1;
-    if (!inScalar && /^["']/.test(lexeme)) quotes.push(offset);
+    const first = inScalar ? '' : lexeme[0];
+    if (first === '*') aliases += 1;
+    if (first === '*' || first === '&' || first === '!') isPlain = false;
+    if (first === '"' || first === "'") quotes.push(offset);
     inScalar = lexeme === CST.SCALAR;
     if (aliases > maxAliases) {
       const message = `not usable: ${lexeme} is one of more than ${maxAliases} aliases; write its value out`;
-      return { tokens, quotes, stopped: { offset, message, code: 'yaml-aliases' } };
+      return { tokens, quotes, isPlain, stopped: { offset, message, code: 'yaml-aliases' } };
     }
+    read += 1;
+    if (read % lexemesInPiece === 0) yield undefined;
   }
   tokens.push(...parser.end());
-  return { tokens, quotes };
+  return { tokens, quotes, isPlain };
+}
+
+/**
+ * Composes the members of long mappings a few at a time. Returns undefined if there is no such mapping, or if anything has a
+ * finding: then the whole is composed.
+ */
+function* composingLong(
+  tokens: readonly CST.Token[],
+  end: number,
+  schema: Schema | undefined,
+): Pieces<Composed | undefined> {
+  const [token, ...others] = tokens.filter(({ type }) => !['comment', 'newline', 'space'].includes(type));
+  if (token?.type !== 'document' || others.length > 0) return undefined;
+  const long = longMappings.flatMap((path) => {
+    const map = blockMapAt(token.value, path);
+    return map === undefined || map.items.length <= membersInPiece ? [] : [{ path, map, items: map.items }];
+  });
+  if (long.length === 0 || !long.every(({ items }) => items.every(isNamed))) return undefined;
+  // Behind an empty one, the library would take the next key to begin where the mapping does.
+  for (const { map, items } of long) map.items = items.slice(-2);
+  const shell = composedPart(token, end, schema);
+  for (const { map, items } of long) map.items = items;
+  for (const { path, map, items } of long) {
+    const node = shell?.document.getIn(path, true);
+    if (shell === undefined || !isMap(node)) return undefined;
+    node.items = [];
+    const found: (readonly [string, Json])[] = [];
+    for (let at = 0; at < items.length; at += membersInPiece) {
+      yield undefined;
+      const value = { ...map, items: items.slice(at, at + membersInPiece) };
+      const part = composedPart({ ...token, start: [], value }, end, schemaAt(schema, path));
+      if (part === undefined) return undefined;
+      found.push(...Object.entries(part.value));
+      if (isMap(part.document.contents)) node.items.push(...part.document.contents.items);
+    }
+    const members = Object.fromEntries(found);
+    // A key that is there twice is a finding.
+    if (Object.keys(members).length < node.items.length) return undefined;
+    const holder = objectAt(shell.value, ...path.slice(0, -1)) as Record<string, Json>;
+    holder[path.at(-1) ?? ''] = members;
+  }
+  return shell;
+}
+
+/** A part of a document without findings. */
+function composedPart(part: CST.Document, end: number, schema: Schema | undefined): Composed | undefined {
+  const [document] = [...new Composer(composing).compose([part], false, end)] as readonly Document.Parsed[];
+  if (document === undefined || document.errors.length + document.warnings.length > 0) return undefined;
+  if (misuses(document, () => top).length > 0) return undefined;
+  let isSound = true;
+  const refuse = (): void => {
+    isSound = false;
+  };
+  const value = readValue(document, { schema, refuse });
+  return isSound ? { value, document } : undefined;
+}
+
+type BlockMapItem = CST.BlockMap['items'][number];
+
+function blockMapAt(token: CST.Token | undefined, path: readonly string[]): CST.BlockMap | undefined {
+  const found = path.reduce<CST.Token | null | undefined>((at, step) => {
+    const held = at?.type === 'block-map' ? at.items.find((item) => keySourceOf(item) === step) : undefined;
+    return held?.value;
+  }, token);
+  return found?.type === 'block-map' ? found : undefined;
+}
+
+function keySourceOf({ key }: BlockMapItem): string | undefined {
+  return key != null && 'source' in key ? key.source : undefined;
+}
+
+/** Whether it has a key of its own, or is a comment at the end. A merge key depends on its neighbours. */
+function isNamed(item: BlockMapItem): boolean {
+  const source = keySourceOf(item);
+  return source === undefined ? item.key === undefined && item.sep === undefined : source !== '<<';
+}
+
+function schemaAt(schema: Schema | undefined, path: readonly string[]): Schema | undefined {
+  return path.reduce((at, step) => at?.properties?.[step], schema);
 }
 
 /**
@@ -306,15 +447,19 @@ class Written {
   }
 }
 
-function keepWriting(document: Document.Parsed): void {
+/** Whether there is one. */
+function keepWriting(document: Document.Parsed): boolean {
+  let isOdd = false;
   visit(document, {
     Scalar(key, scalar) {
       const { value, source = '' } = scalar;
       if (key === 'key' || (typeof value !== 'number' && typeof value !== 'boolean') || String(value) === source)
         return;
       scalar.value = new Written(value, source);
+      isOdd = true;
     },
   });
+  return isOdd;
 }
 
 /** The plain value: the text where the schema takes one, the number or truth value elsewhere. */

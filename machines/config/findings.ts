@@ -5,6 +5,7 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
+import { atOnce, type Pieces } from '../base/pieces.ts';
 import {
   byPlace,
   type Diagnostic,
@@ -13,7 +14,7 @@ import {
   findingOfFile,
   sourceAt,
 } from './diagnostic.ts';
-import { type ConfigPath, type Place, parseDocument } from './document.ts';
+import { type ConfigPath, type Place, parsingDocument, partsOf } from './document.ts';
 import { markedLines } from './masked-source.ts';
 import { nearest } from './nearest.ts';
 import { homeSchema } from './schema.ts';
@@ -44,7 +45,12 @@ export interface Findings {
 
 /** Parses the text and checks it against the schema. */
 export function createFindings(file: string, text: string): Findings {
-  const document = parseDocument(text, homeSchema);
+  return atOnce(creatingFindings(file, text));
+}
+
+/** Does so in pieces. */
+export function* creatingFindings(file: string, text: string): Pieces<Findings> {
+  const document = yield* parsingDocument(text, homeSchema);
   const written = document.value;
   /** Masked together, because a line may be secret by a key above it, and once: a line may have many findings. */
   let masked: readonly string[] | undefined;
@@ -68,13 +74,16 @@ export function createFindings(file: string, text: string): Findings {
   const refused = new Set<string>();
   /** The rejected keys at or below each mapping or list, by its path. */
   const unread = new Map<string, Set<string>>();
-  for (const found of validate(homeSchema, written)) {
-    diagnostics.push(placed(found, 'error'));
-    refused.add(keyOf(found.path));
-    for (const [depth, step] of found.path.entries()) {
-      const at = keyOf(found.path.slice(0, depth));
-      unread.set(at, (unread.get(at) ?? new Set()).add(String(step)));
+  for (const part of partsOf(written)) {
+    for (const found of validate(homeSchema, part)) {
+      diagnostics.push(placed(found, 'error'));
+      refused.add(keyOf(found.path));
+      for (const [depth, step] of found.path.entries()) {
+        const at = keyOf(found.path.slice(0, depth));
+        unread.set(at, (unread.get(at) ?? new Set()).add(String(step)));
+      }
     }
+    yield undefined;
   }
   const isRefused = (path: ConfigPath): boolean => refused.has(keyOf(path));
 

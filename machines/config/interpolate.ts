@@ -89,7 +89,13 @@ export function variableIn({ secrets, env }: InterpolationScope, name: string): 
 
 /** Returns the names of the variables that the string values of a configuration refer to, at any depth. */
 export function variablesIn(value: Json): readonly string[] {
-  return textsIn(value).flatMap(({ text }) => [...text.matchAll(reference)].map(([, name = '']) => variableOf(name)));
+  const found: string[] = [];
+  const look = (held: Json): void => {
+    if (typeof held === 'string') for (const [, name = ''] of held.matchAll(reference)) found.push(variableOf(name));
+    else if (typeof held === 'object' && held !== null) Object.values(held).forEach(look);
+  };
+  look(value);
+  return found;
 }
 
 /** Replaces a leading `~` by the user's home (INT-3). */

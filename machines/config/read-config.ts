@@ -6,11 +6,13 @@
  */
 
 import { defined, isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
+import { atOnce, type Pieces } from '../base/pieces.ts';
 import { checkAgent, doubtsOfAgent, interpolateAgent, readAgent } from './agent-settings.ts';
 import { databaseUrlProblem, ignoredParameters, parseDatabaseUrl } from './database-url.ts';
 import { declared } from './declared.ts';
 import type { Diagnostic, DiagnosticScope, EntryFinding } from './diagnostic.ts';
-import { createFindings, type Findings } from './findings.ts';
+import { partsOf } from './document.ts';
+import { creatingFindings, type Findings } from './findings.ts';
 import {
   expandTilde,
   type InterpolationScope,
@@ -23,7 +25,7 @@ import {
 import { checkPlatform, readPlatform } from './platform-settings.ts';
 import { variablesOfProgram } from './program-variables.ts';
 import { readInspector } from './read-inspector.ts';
-import { readWebhook, routesPath, type WebhookSource } from './read-webhook.ts';
+import { readingWebhook, routesPath, type WebhookSource } from './read-webhook.ts';
 import type { RouteWithSecret } from './route.ts';
 import { gatewaySchema, logSchema, telemetrySchema } from './schema.ts';
 import { checkServerEntry, doubtsOf, normaliseServerEntry, type ServerEntry } from './server-entry.ts';
@@ -51,15 +53,20 @@ export interface ConfigRead {
 }
 
 export function readConfig(source: ConfigSource): ConfigRead {
+  return atOnce(readingConfig(source));
+}
+
+/** Reads in pieces, of which a file with thousands of routes or servers has many. */
+export function* readingConfig(source: ConfigSource): Pieces<ConfigRead> {
   const { file, text, isFolder } = source;
-  const findings = createFindings(file, text);
+  const findings = yield* creatingFindings(file, text);
   const { written } = findings;
   const workspace = readWorkspace(findings, source);
   const scope = { ...source.scope, ...(workspace === undefined ? {} : { workspaceFolder: workspace }) };
   if (workspace === undefined) reportWorkspaceReferences(findings);
-  reportBareNames(findings);
-  const { settings: webhook, drafts } = readWebhook(findings, { ...source, scope });
-  const servers = readServers(findings, { scope, isFolder });
+  yield* reportingBareNames(findings);
+  const { settings: webhook, drafts } = yield* readingWebhook(findings, { ...source, scope });
+  const servers = yield* readingServers(findings, { scope, isFolder });
   const platforms = readPlatforms(findings, scope);
   const agent = interpolateAgent(objectAt(written, 'agent'), scope);
   const isStopped = findings.problemOf({ kind: 'home' }) !== undefined;
@@ -133,18 +140,23 @@ function reportWorkspaceReferences({ written, report }: Findings): void {
 }
 
 /** `$NAME` in place of `${NAME}` is taken literally; as the secret of a route, everyone could guess it. */
-function reportBareNames({ written, report }: Findings): void {
+function* reportingBareNames({ written, report }: Findings): Pieces<void> {
   const { platforms = {}, mcp_servers = {}, agent = {}, inspector = {} } = written;
-  for (const { path, text } of textsIn({ platforms, mcp_servers, agent, inspector })) {
-    if (!/^(?:Bearer )?\$[A-Z_][A-Z\d_]*$/.test(text) || path[2] === 'args') continue;
-    const isOfWebhook = path[1] === 'webhook';
-    const key = path.findLast((one) => typeof one === 'string');
-    if (isOfWebhook && key !== 'secret' && key !== 'verify_token') continue;
-    const why = isOfWebhook ? 'which everyone could guess' : 'which is taken literally';
-    const message = `"${path.join('.')}" is a variable without braces, ${why}; write \${NAME}`;
-    const code = isOfWebhook ? 'secret-unresolved' : 'variable-unset';
-    report({ path, message, code }, isOfWebhook ? 'error' : 'warning');
+  for (const part of partsOf({ platforms, mcp_servers, agent, inspector })) {
+    for (const found of textsIn(part)) reportBareName(found, report);
+    yield undefined;
   }
+}
+
+function reportBareName({ path, text }: ReturnType<typeof textsIn>[number], report: Findings['report']): void {
+  if (!/^(?:Bearer )?\$[A-Z_][A-Z\d_]*$/.test(text) || path[2] === 'args') return;
+  const isOfWebhook = path[1] === 'webhook';
+  const key = path.findLast((one) => typeof one === 'string');
+  if (isOfWebhook && key !== 'secret' && key !== 'verify_token') return;
+  const why = isOfWebhook ? 'which everyone could guess' : 'which is taken literally';
+  const message = `"${path.join('.')}" is a variable without braces, ${why}; write \${NAME}`;
+  const code = isOfWebhook ? 'secret-unresolved' : 'variable-unset';
+  report({ path, message, code }, isOfWebhook ? 'error' : 'warning');
 }
 
 interface FolderScope {
@@ -183,36 +195,47 @@ function withFolders(
   };
 }
 
-function readServers(findings: Findings, folders: FolderScope): readonly ServerEntry[] {
-  return Object.entries(objectAt(findings.written, 'mcp_servers')).map(([name, entry]) => {
-    const part = { kind: 'server', server: name } as const;
-    if (!isJsonObject(entry)) {
-      return { ...normaliseServerEntry(name, {}), problem: findings.problemOf(part) ?? 'its entry cannot be read' };
-    }
-    if (name.trim() === '') {
-      const message = 'mcp_servers has an entry without a name; write one before the colon';
-      findings.report({ path: ['mcp_servers', name], message, code: 'server-name' });
-    }
-    const resolved = withFolders(
-      findings,
-      { name, entry, resolved: interpolate(entry, folders.scope) as JsonObject },
-      folders,
-    );
-    const report = (severity: Diagnostic['severity']) => (found: EntryFinding) => {
-      const message = `mcp server "${name}" ${found.message}`;
-      findings.report({ ...found, message, path: ['mcp_servers', name, ...found.path] }, severity);
-    };
-    checkServerEntry(resolved).forEach(report('error'));
-    const doubts = resolved.enabled === false ? [] : doubtsOf(resolved);
-    doubts.forEach(report('warning'));
-    const unset = doubts.filter(({ code }) => code === 'variable-unset').map(({ message }) => message);
-    const problem = findings.problemOf(part);
-    return {
-      ...normaliseServerEntry(name, resolved),
-      ...(problem === undefined ? {} : { problem }),
-      ...(unset.length === 0 ? {} : { unset }),
-    };
-  });
+function* readingServers(findings: Findings, folders: FolderScope): Pieces<readonly ServerEntry[]> {
+  const servers: ServerEntry[] = [];
+  for (const [name, entry] of Object.entries(objectAt(findings.written, 'mcp_servers'))) {
+    servers.push(readServer(findings, folders, { name, entry }));
+    yield undefined;
+  }
+  return servers;
+}
+
+function readServer(
+  findings: Findings,
+  folders: FolderScope,
+  { name, entry }: { readonly name: string; readonly entry: Json },
+): ServerEntry {
+  const part = { kind: 'server', server: name } as const;
+  if (!isJsonObject(entry)) {
+    return { ...normaliseServerEntry(name, {}), problem: findings.problemOf(part) ?? 'its entry cannot be read' };
+  }
+  if (name.trim() === '') {
+    const message = 'mcp_servers has an entry without a name; write one before the colon';
+    findings.report({ path: ['mcp_servers', name], message, code: 'server-name' });
+  }
+  const resolved = withFolders(
+    findings,
+    { name, entry, resolved: interpolate(entry, folders.scope) as JsonObject },
+    folders,
+  );
+  const report = (severity: Diagnostic['severity']) => (found: EntryFinding) => {
+    const message = `mcp server "${name}" ${found.message}`;
+    findings.report({ ...found, message, path: ['mcp_servers', name, ...found.path] }, severity);
+  };
+  checkServerEntry(resolved).forEach(report('error'));
+  const doubts = resolved.enabled === false ? [] : doubtsOf(resolved);
+  doubts.forEach(report('warning'));
+  const unset = doubts.filter(({ code }) => code === 'variable-unset').map(({ message }) => message);
+  const problem = findings.problemOf(part);
+  return {
+    ...normaliseServerEntry(name, resolved),
+    ...(problem === undefined ? {} : { problem }),
+    ...(unset.length === 0 ? {} : { unset }),
+  };
 }
 
 function readPlatforms(findings: Findings, scope: InterpolationScope): Readonly<Record<string, PlatformSettings>> {

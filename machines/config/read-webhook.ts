@@ -6,6 +6,7 @@
 
 import { defined, isJsonObject, type JsonObject, objectAt } from '../base/json.ts';
 import { defaultProfile, type ProfileName } from '../base/names.ts';
+import type { Pieces } from '../base/pieces.ts';
 import type { ConfigPath } from './document.ts';
 import type { Findings } from './findings.ts';
 import {
@@ -42,7 +43,7 @@ interface WebhookRead {
   readonly drafts: readonly RouteWithSecret[];
 }
 
-export function readWebhook(findings: Findings, source: WebhookSource): WebhookRead {
+export function* readingWebhook(findings: Findings, source: WebhookSource): Pieces<WebhookRead> {
   const { written } = findings;
   const isNamed = source.listener !== undefined;
   const webhook = objectAt(written, 'platforms', 'webhook');
@@ -63,7 +64,7 @@ export function readWebhook(findings: Findings, source: WebhookSource): WebhookR
   const shared = defined({ host, allowWeakSecrets, publicUrl, secret });
   const judged = { ...shared, host: isHostUnread(findings, isNamed) ? loopback : host };
   reportSecret(findings, source, { webhook, secret: own, reach: judged });
-  const { routes, drafts } = readRoutes(findings, source, judged);
+  const { routes, drafts } = yield* readingRoutes(findings, source, judged);
   return { settings: { ...listener.settings, ...shared, routes }, drafts };
 }
 
@@ -77,12 +78,14 @@ function keyPath(key: string, under: 'extra' | 'direct' | undefined): ConfigPath
   return under === 'extra' ? [...adapter, 'extra', key] : [...adapter, key];
 }
 
-function soundPart(webhook: JsonObject, findings: Findings): JsonObject {
+/** Without routes, of which there may be thousands. */
+function soundPart({ routes: _, ...webhook }: JsonObject, findings: Findings): JsonObject {
+  const { routes: __, ...extra } = objectAt(webhook, 'extra');
   return {
     ...findings.readable(webhook, ...adapter),
     // An unreadable value counts as true: otherwise the adapter would seem switched off (CFG-3).
     ...(webhook.enabled === undefined ? {} : { enabled: webhook.enabled }),
-    extra: findings.readable(objectAt(webhook, 'extra'), ...adapter, 'extra'),
+    extra: findings.readable(extra, ...adapter, 'extra'),
   };
 }
 
@@ -155,11 +158,11 @@ function reportSecret(
   }
 }
 
-function readRoutes(
+function* readingRoutes(
   findings: Findings,
   source: WebhookSource,
   listener: Listener,
-): { readonly routes: readonly RouteWithSecret[]; readonly drafts: readonly RouteWithSecret[] } {
+): Pieces<{ readonly routes: readonly RouteWithSecret[]; readonly drafts: readonly RouteWithSecret[] }> {
   const { written } = findings;
   const isNamed = source.listener !== undefined;
   const multiplexes = objectAt(written, 'gateway').multiplex_profiles === true;
@@ -167,6 +170,7 @@ function readRoutes(
   const routes: RouteWithSecret[] = [];
   const drafts: RouteWithSecret[] = [];
   for (const [name, route] of Object.entries(objectAt(written, ...prefix.map(String)))) {
+    yield undefined;
     if (!isJsonObject(route)) continue;
     const unread = findings.unreadAt([...prefix, name]);
     const { secret: own, verify_token: token, ...rest } = route;

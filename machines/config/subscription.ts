@@ -7,6 +7,7 @@
 import { type Fault, fault } from '../base/fault.ts';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { dynamicRoutePattern } from '../base/names.ts';
+import type { Pieces } from '../base/pieces.ts';
 import { deepestJson, isTooDeep, readJson } from '../base/read-json.ts';
 import { samePath } from './document.ts';
 import { type RouteContext, readRoute } from './read-route.ts';
@@ -56,7 +57,7 @@ export function* readingSubscriptions(
   text: string,
   context: SubscriptionContext,
   known?: KnownRecords,
-): Generator<undefined, SubscriptionsRead> {
+): Pieces<SubscriptionsRead> {
   const found = new Map<string, { readonly text: string; readonly read: SubscriptionRead }>();
   const records = recordTexts(text);
   for (let next = records.next(); ; next = records.next()) {

@@ -4,7 +4,7 @@
  * @see FIL-1 to FIL-4 in docs/specification.md
  */
 
-import { compilePath, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { compilePath, isJsonObject, type Json, type JsonObject, sameJson } from '../base/json.ts';
 import {
   type ConditionSource,
   type FilterOperator as Operator,
@@ -337,21 +337,6 @@ function flawedAt(path: Path, { problems }: Gathered): (code: FilterProblem['cod
     problems.push({ path, message, code });
     return always;
   };
-}
-
-/** Equality of JSON values: no coercion, keys in any order. */
-export function sameJson(one: Json, other: Json): boolean {
-  if (one === other) return true;
-  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
-  if (Array.isArray(one) || Array.isArray(other)) {
-    if (!Array.isArray(one) || !Array.isArray(other) || one.length !== other.length) return false;
-    return one.every((item, index) => sameJson(item, other[index] as Json));
-  }
-  const left = one as JsonObject;
-  const right = other as JsonObject;
-  const keys = Object.keys(left);
-  if (keys.length !== Object.keys(right).length) return false;
-  return keys.every((key) => Object.hasOwn(right, key) && sameJson(left[key] as Json, right[key] as Json));
 }
 
 const operatorWords: Readonly<Record<string, string>> = {

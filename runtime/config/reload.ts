@@ -5,8 +5,9 @@
  */
 
 import { type AnyActorRef, fromPromise } from 'xstate';
-import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/load-config.ts';
+import { type HomeSource, type LoadedHome, loadHome, loadingHome } from '../../actors/config/load-config.ts';
 import { stampForReader } from '../../actors/files.ts';
+import { inPieces } from '../../actors/in-pieces.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { homePaths } from '../../machines/config/profile.ts';
@@ -33,12 +34,12 @@ export interface Homes {
   inForce(): LoadedHome;
   /** The home that a reload has read, until the reload ends; else the one in force. */
   wanted(): LoadedHome;
-  /** Reads the files again; `wanted` returns them from then on. */
-  read(): LoadedHome;
+  /** Reads the files again between other work; `wanted` returns them from then on. */
+  read(): Promise<LoadedHome>;
   adopt(): void;
   /** Returns to the home in force. */
   dismiss(): void;
-  /** The stamps of the files that were read to be in force; none if that failed for another reason than their findings. */
+  /** The stamps of the files that were or are being read to be in force; none if that failed for another reason than their findings. */
   handled(): ReadonlyMap<string, string | undefined>;
   /** The files are to be read again, unchanged or not. */
   forget(): void;
@@ -61,10 +62,11 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
   return {
     inForce: () => inForce,
     wanted: () => wanted,
-    read() {
-      wanted = withLostFiles(loadHome(source), inForce);
+    async read() {
+      const stamps = new Map<string, string | undefined>();
+      handled = stamps;
+      wanted = withLostFiles(await inPieces(loadingHome(source, stamps)), inForce);
       last = wanted;
-      handled = wanted.stamps;
       report(wanted);
       return wanted;
     },
@@ -103,9 +105,9 @@ interface ReloadPorts {
 }
 
 export function wireReload({ homes, begun, listensAs, apply, refused, redact, log }: ReloadPorts) {
-  function read(wasBlocked: boolean): ReadVerdict {
+  async function read(wasBlocked: boolean): Promise<ReadVerdict> {
     begun();
-    const next = homes.read();
+    const next = await homes.read();
     const found = adapterBlock(next);
     // A gateway that began with findings in a section has no good one to keep, and another section still does.
     const standing = brokenSections(homes.inForce());

@@ -1,5 +1,12 @@
 import t from 'tap';
-import { type ConfigPath, parseDocument, samePath } from '../../../machines/config/document.ts';
+import { type JsonObject, objectAt } from '../../../machines/base/json.ts';
+import {
+  type ConfigPath,
+  parseDocument,
+  parsingDocument,
+  partsOf,
+  samePath,
+} from '../../../machines/config/document.ts';
 import { isLinear } from '../../support/linear.ts';
 
 const text = `# of a person
@@ -119,6 +126,65 @@ t.test('CFG-2 · aliases are refused where they stand for too much, before anyth
     t.match(parseDocument(text).findings, finding === undefined ? [] : [finding], title);
     t.equal(parseDocument(text).findings.length, finding === undefined ? 0 : 1, title);
   }
+  t.end();
+});
+
+/** Routes by kinds of writing, more than are composed at once. */
+const members = [
+  '      NAME: {secret: a0123, prompt: "{x}"}',
+  '      # of a person\n      "NAME":\n        prompt: |+\n          one: {a}\n\n      # between\n',
+  "      'NAME': # beside\n        events:\n        - push\n        - issues: 0042\n        id: 90071992547409921234",
+  '      ? NAME\n      :\n        on: >-\n          folded\n          text\n        port: 0x1F\n        yes: True',
+  '      NAME:\n\n        << : {a: 1.10}\n        b: [1, {c: ~}]\n        prompt: "over\n          two lines"\n',
+  '      NAME: ~',
+].flatMap((member) => Array.from({ length: 20 }, () => member));
+const routesOf = (all: readonly string[]): string =>
+  `agent: {}\nplatforms:\n  webhook:\n    routes:\n${all.map((one, at) => one.replace('NAME', String(at % 7 === 0 ? at : `r${at}`))).join('\n')}\n      # the end\n    port: 1\n`;
+/** With an anchor, a document is composed as a whole. */
+const asWhole = (text: string): string => `${text}zz: &whole 1\n`;
+
+t.test('CFG-2 · a long mapping is composed in pieces, to the same values, places and findings as at once', (t) => {
+  const turned = [...members.slice(60), ...members.slice(0, 60)];
+  const schema = { properties: {}, additionalProperties: true } as const;
+  const piecesOf = (text: string): number => [...parsingDocument(text, schema)].length;
+  const inPieces = Math.ceil(members.length / 32);
+  const rows: readonly (readonly [title: string, text: string, isSound: boolean, pieces: number])[] = [
+    ['of every kind', routesOf(members), true, inPieces],
+    ['in another order', routesOf(turned), true, inPieces],
+    ['with carriage returns', routesOf(members).replaceAll('\n', '\r\n'), true, inPieces],
+    ['a name that is a prototype', routesOf([...members, '      __proto__: {a: 1}']), true, inPieces],
+    ['a name twice', routesOf([...members, '      r1: {}']), false, inPieces],
+    ['a name twice, of which one is a number', routesOf([...members, '      "0": {}']), false, inPieces],
+    ['a key twice in a member', routesOf([...members, '      last: {a: 1, a: 2}']), false, 0],
+    ['a member that is no YAML', routesOf([...members, '      last: {a: "1}']), false, 0],
+    ['a member further to the left', routesOf([...members, '     last: 1']), false, 0],
+    ['a merge', routesOf([...members, '      <<: {added: {}}']), true, 0],
+    ['a tag', routesOf([...members, '      last: !env A']), false, 0],
+    ['two documents', `${routesOf(members)}---\na: 1\n`, false, 0],
+    ['in braces', `mcp_servers: {${members.map((_, at) => `s${at}: {a: ${at}}`).join(', ')}}\n`, true, 0],
+  ];
+  const under = ['platforms', 'webhook', 'routes'];
+  const paths = members.flatMap((_, at) => [`r${at}`, `${at}`].map((name) => [...under, name, 'prompt']));
+  for (const [title, text, isSound, pieces] of rows) {
+    const [found, whole] = [parseDocument(text, schema), parseDocument(asWhole(text), schema)];
+    const { zz: _, ...value } = whole.value;
+    t.strictSame(found.value, value, title);
+    t.strictSame(found.findings, whole.findings, title);
+    t.equal(found.findings.length === 0, isSound, title);
+    for (const path of paths)
+      if (found.place(path).line !== whole.place(path).line) t.fail(`${title}: ${path.join('.')}`);
+    t.equal(piecesOf(text) - piecesOf(asWhole(text)), pieces, title);
+  }
+  t.end();
+});
+
+t.test('CFG-2 · the parts of a file are together the file, its long mappings a few members at a time', (t) => {
+  const { value } = parseDocument(routesOf(members));
+  const parts = [...partsOf(value)];
+  const routes = (part: JsonObject) => Object.entries(objectAt(part, 'platforms', 'webhook', 'routes'));
+  t.strictSame(Object.fromEntries(parts.flatMap(routes)), objectAt(value, 'platforms', 'webhook', 'routes'));
+  t.ok(parts.every((part) => routes(part).length <= 32));
+  t.strictSame(parts.at(-1), { agent: {}, platforms: { webhook: { routes: {}, port: 1 } } });
   t.end();
 });
 

@@ -8,29 +8,30 @@ import { makeHome } from '../../support/home.ts';
 const log = { log: () => {}, warnOnce: () => {} };
 const homesAt = (home: string) => createHomes({ home, env: {} }, createRedactor(), log);
 
-t.test('CFG-2 · PRF-1 · a profile for whose error a configuration is refused is watched until it is corrected', (t) => {
-  const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n', 'profiles/work/config.yaml': 'agent: [\n' });
-  const homes = homesAt(home.path);
-  const file = `${home.path}/profiles/work/config.yaml`;
-  t.notOk(homes.watched().includes(file), 'it is not served');
-  home.write('config.yaml', 'gateway: {multiplex_profiles: true}\n');
-  t.match(homes.read().webhookBlocked, [{ file: 'profiles/work/config.yaml' }]);
-  homes.dismiss();
-  t.ok(homes.watched().includes(file), 'it keeps the configuration from being in force');
-  t.equal(homes.inForce().profiles.has('work' as never), false);
-  t.end();
-});
+t.test(
+  'CFG-2 · PRF-1 · a profile for whose error a configuration is refused is watched until it is corrected',
+  async (t) => {
+    const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n', 'profiles/work/config.yaml': 'agent: [\n' });
+    const homes = homesAt(home.path);
+    const file = `${home.path}/profiles/work/config.yaml`;
+    t.notOk(homes.watched().includes(file), 'it is not served');
+    home.write('config.yaml', 'gateway: {multiplex_profiles: true}\n');
+    t.match((await homes.read()).webhookBlocked, [{ file: 'profiles/work/config.yaml' }]);
+    homes.dismiss();
+    t.ok(homes.watched().includes(file), 'it keeps the configuration from being in force');
+    t.equal(homes.inForce().profiles.has('work' as never), false);
+  },
+);
 
-t.test('PRF-2 · CFG-2 · a profile whose link leads nowhere is watched until its disk is back', (t) => {
+t.test('PRF-2 · CFG-2 · a profile whose link leads nowhere is watched until its disk is back', async (t) => {
   const elsewhere = makeHome(t, { 'work/config.yaml': '{}\n' }).path;
   const home = makeHome(t, { 'config.yaml': 'gateway: {multiplex_profiles: true}\n', 'profiles/note': '' });
   symlinkSync(`${elsewhere}/work`, `${home.path}/profiles/work`);
   const homes = homesAt(home.path);
   renameSync(`${elsewhere}/work`, `${elsewhere}/away`);
-  t.match(homes.read().webhookBlocked, [{ code: 'file-gone' }]);
+  t.match((await homes.read()).webhookBlocked, [{ code: 'file-gone' }]);
   homes.dismiss();
   t.ok(homes.watched().includes(`${home.path}/profiles/work/config.yaml`));
-  t.end();
 });
 
 t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, read again only after a change', (t) => {
@@ -44,23 +45,56 @@ t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, rea
   t.end();
 });
 
-t.test('CFG-2 · LIF-12 · files that were read need not be read again, unless a reload failed for another reason', (t) => {
-  const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n' });
+t.test(
+  'CFG-2 · LIF-12 · files that were read need not be read again, unless a reload failed for another reason',
+  async (t) => {
+    const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n' });
+    const homes = homesAt(home.path);
+    const reloads = createReloads(homes, log);
+    const config = `${home.path}/config.yaml`;
+    const isHandled = () => homes.handled().get(config) === stampForReader(config);
+    t.ok(isHandled());
+    home.write('config.yaml', 'agent: {runner: echo, concurrency: 2}\n');
+    t.notOk(isHandled());
+    await homes.read();
+    reloads.ended({ inForce: false, hasFindings: true, fault: 'the findings' });
+    t.ok(isHandled(), 'refused for findings, which the status shows');
+    await homes.read();
+    reloads.ended({ inForce: true, hasFindings: false, fault: 'a server could not be stopped' });
+    t.notOk(isHandled(), 'another failure');
+    await homes.read();
+    reloads.refuse();
+    t.notOk(isHandled(), 'it was cut off');
+    t.end();
+  },
+);
+
+t.test('CFG-2 · a reload reads a file of many routes and servers between other work', async (t) => {
+  const many = (entry: (at: number) => string): string => Array.from({ length: 100 }, (_, at) => entry(at)).join('');
+  const routes = many(
+    (at) => `      r${at}: {secret: long-enough-secret-${at}, filters: [{field: a, equals: ${at}}]}\n`,
+  );
+  const servers = many((at) => `  s${at}: {command: nowhere, enabled: false}\n`);
+  const written = `platforms:\n  webhook:\n    routes:\n${routes}mcp_servers:\n${servers}`;
+  const home = makeHome(t, { 'config.yaml': written });
   const homes = homesAt(home.path);
-  const reloads = createReloads(homes, log);
-  const config = `${home.path}/config.yaml`;
-  const isHandled = () => homes.handled().get(config) === stampForReader(config);
-  t.ok(isHandled());
-  home.write('config.yaml', 'agent: {runner: echo, concurrency: 2}\n');
-  t.notOk(isHandled());
-  homes.read();
-  reloads.ended({ inForce: false, hasFindings: true, fault: 'the findings' });
-  t.ok(isHandled(), 'refused for findings, which the status shows');
-  homes.read();
-  reloads.ended({ inForce: true, hasFindings: false, fault: 'a server could not be stopped' });
-  t.notOk(isHandled(), 'another failure');
-  homes.read();
-  reloads.refuse();
-  t.notOk(isHandled(), 'it was cut off');
-  t.end();
+  // Each look at the clock finds the time of a turn over.
+  let nowMs = 0;
+  t.intercept(performance, 'now', {
+    value: () => {
+      nowMs += 10;
+      return nowMs;
+    },
+  });
+  let turns = 0;
+  let isRead = false;
+  const count = (): void => {
+    turns += 1;
+    if (!isRead) setImmediate(count);
+  };
+  setImmediate(count);
+  const { main } = await homes.read();
+  isRead = true;
+  t.equal(main.settings.webhook.routes.length, 100);
+  t.ok(turns > 300, `a turn for each route to be read, each to be checked, and each server: ${turns}`);
 });

@@ -1,0 +1,11 @@
+/** Long work that pauses after each piece, so that whoever does it can do other work in between. */
+
+export type Pieces<Result> = Generator<undefined, Result>;
+
+/** Does all pieces at once. */
+export function atOnce<Result>(pieces: Pieces<Result>): Result {
+  for (;;) {
+    const next = pieces.next();
+    if (next.done === true) return next.value;
+  }
+}
