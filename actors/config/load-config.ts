@@ -155,7 +155,8 @@ function interpolationScope(
 ): InterpolationScope {
   return {
     secrets,
-    env: { ...env, ...Object.fromEntries(secrets) },
+    // Spreading thousands of variables takes four times as long.
+    env: Object.fromEntries([...Object.entries(env), ...secrets]),
     userHome: userHomeFolder(),
     ...(workspace === undefined ? {} : { workspaceFolder: workspace }),
     pathSeparator: sep,
@@ -186,6 +187,7 @@ function* loadingProfile(
     const found = findingOfFile(`${folder}.env`, { message: `this line ${why}`, code: 'env-line' });
     unread.push({ ...found, line, column: 1, severity: 'warning' });
   };
+  yield undefined;
   for (const at of strayLines(variables))
     warn(at, 'sets no variable and is skipped; write NAME=value, or # before a comment');
   for (const at of keptQuotes(variables))
@@ -193,6 +195,7 @@ function* loadingProfile(
       at,
       'begins a value with a quote that does not enclose it and is kept; close it, drop it, or use the other kind of quotes',
     );
+  yield undefined;
   for (const [at, by] of replacedLines(variables))
     warn(at, `sets a variable that line ${by} sets to another value, which counts; remove one of the two`);
   const text = drafts?.get(paths.config) ?? textOf(paths.config, unread, `${folder}config.yaml`);

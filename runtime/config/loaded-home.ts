@@ -8,6 +8,7 @@ import { lstatSync } from 'node:fs';
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
+import { atOnce, type Pieces } from '../../machines/base/pieces.ts';
 import { type Diagnostic, findingOfFile, printDiagnostic } from '../../machines/config/diagnostic.ts';
 import { secretsOf } from '../../machines/config/platform-settings.ts';
 import type { HomePaths, ProfilePaths } from '../../machines/config/profile.ts';
@@ -35,10 +36,15 @@ const shortestWord = 16;
 
 /** Registers every secret of the home with the redactor. */
 export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
+  atOnce(learningSecrets(home, redactor));
+}
+
+export function* learningSecrets(home: LoadedHome, redactor: Redactor): Pieces<void> {
   for (const { settings, scope } of home.profiles.values()) {
     for (const value of scope.values()) redactor.learn(value);
     if (settings.webhook.secret !== undefined) redactor.learn(settings.webhook.secret);
     for (const { secret } of settings.webhook.routes) {
+      yield undefined;
       textsOfSecret(secret).forEach(redactor.learn);
       if (secret.kind === 'shared' && secret.verifyToken !== undefined) redactor.learn(secret.verifyToken);
     }
@@ -49,7 +55,10 @@ export function learnSecrets(home: LoadedHome, redactor: Redactor): void {
     if (settings.gateway.postgres !== undefined) learnUrl(settings.gateway.postgres.url, redactor);
     if (settings.inspector.scrapeToken !== undefined) redactor.learn(settings.inspector.scrapeToken);
     for (const { password } of settings.inspector.users ?? []) redactor.learn(password);
-    for (const { entry } of settings.servers) learnEntry(entry, redactor);
+    for (const { entry } of settings.servers) {
+      learnEntry(entry, redactor);
+      yield undefined;
+    }
     // From the process environment; the values of `.env` are registered above, whatever their names.
     learnNamed(settings.agent.env, redactor);
     // A word behind --max-tokens or --auth-mode is no secret, so it must also look like one.

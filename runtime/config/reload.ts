@@ -24,6 +24,7 @@ import {
   adapterBlock,
   adapterFault,
   brokenSections,
+  learningSecrets,
   learnSecrets,
   reportDiagnostics,
   watchedPaths,
@@ -54,21 +55,20 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
   let inForce = wanted;
   let last = wanted;
   let handled = wanted.stamps;
-  const report = (home: LoadedHome): void => {
-    reportDiagnostics(home, log);
-    learnSecrets(home, redactor);
-  };
-  report(wanted);
+  reportDiagnostics(wanted, log);
+  learnSecrets(wanted, redactor);
   return {
     inForce: () => inForce,
     wanted: () => wanted,
     async read() {
       const stamps = new Map<string, string | undefined>();
       handled = stamps;
-      wanted = withLostFiles(await inPieces(loadingHome(source, stamps)), inForce);
-      last = wanted;
-      report(wanted);
-      return wanted;
+      const read = withLostFiles(await inPieces(loadingHome(source, stamps)), inForce);
+      reportDiagnostics(read, log);
+      await inPieces(learningSecrets(read, redactor));
+      wanted = read;
+      last = read;
+      return read;
     },
     adopt() {
       inForce = wanted;
