@@ -35,7 +35,7 @@ export interface Document {
    * Changes the text under a lock. `change` gets the latest text and may be called several times; if it returns
    * undefined, nothing is written.
    */
-  update(change: (text: string | undefined) => string | undefined): Promise<void>;
+  update(change: (text: string | undefined) => string | undefined | Promise<string | undefined>): Promise<void>;
 }
 
 export interface DocumentChange {

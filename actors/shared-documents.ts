@@ -159,11 +159,12 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
   const refresh = (): Promise<void> => inTurn(pull);
 
   /** Writes the changes that are computed from the latest texts; starts over if another gateway wrote in between. */
-  async function write(changesOf: () => readonly DocumentChange[]): Promise<void> {
+  async function write(changesOf: () => readonly DocumentChange[] | Promise<readonly DocumentChange[]>): Promise<void> {
     for (;;) {
       const isWritten = await inTurn(async (store) => {
         await pull(store);
-        const changes = changesOf().flatMap(({ path, text }) => {
+        const wanted = await changesOf();
+        const changes = wanted.flatMap(({ path, text }) => {
           const name = nameOf(path);
           const isThere = rows.get(name)?.text !== undefined;
           if (text === undefined && !isThere) return [];
@@ -196,8 +197,8 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
           return rows.get(name)?.text ?? missing(name);
         },
         update: (change) =>
-          write(() => {
-            const text = change(rows.get(name)?.text);
+          write(async () => {
+            const text = await change(rows.get(name)?.text);
             return text === undefined ? [] : [{ path, text }];
           }),
       };

@@ -33,8 +33,11 @@ export interface SubscriptionsStore {
    * may forbid what that text allows.
    */
   reconsider(): void;
-  /** Changes the file under its lock, unless `change` returns undefined; refused while the file is corrupt. */
-  update(change: (text: string) => string | undefined): Promise<Result<true>>;
+  /**
+   * Changes the file under its lock, unless `change` returns undefined; refused while the file is corrupt. The file is read
+   * between other work first; `change` gets its records too, by name.
+   */
+  update(change: (text: string, records: KnownRecords) => string | undefined): Promise<Result<true>>;
 }
 
 interface SubscriptionsSettings {
@@ -139,10 +142,10 @@ export function createSubscriptionsStore({ document, read }: SubscriptionsSettin
     async update(change) {
       let refused: Fault | undefined;
       try {
-        await document.update((text = '{}') => {
-          const result = atOnce(read(text, known));
+        await document.update(async (text = '{}') => {
+          const result = await inPieces(read(text, known));
           refused = result.ok ? undefined : result.fault;
-          return result.ok ? change(text) : undefined;
+          return result.ok ? change(text, result.known) : undefined;
         });
       } catch (thrown) {
         return failed('subscriptions-unreadable', unchangedWord(document, thrown), causeOf(thrown));

@@ -121,17 +121,6 @@ export function readSubscription(name: string, record: Json, context: Subscripti
   return read.ok && problems.length === 0 ? { ok: true, value: read.value } : { ok: false, problems };
 }
 
-/** Whether the file's text has a record of that name, valid or not. */
-export function hasSubscription(text: string, name: string): boolean {
-  return [...recordTexts(text)].some((one) => one.name === name);
-}
-
-/** One record, whatever the others are; undefined if there is none of that name, or it is no JSON. */
-export function subscriptionIn(text: string, name: string): Json | undefined {
-  const found = [...recordTexts(text)].findLast((one) => one.name === name);
-  return found === undefined ? undefined : readJson(found.text);
-}
-
 /** The file's text with a record set or, if it is undefined, removed. Other records stay as they are written. */
 export function editSubscriptions(text: string, name: string, record: JsonObject | undefined): string {
   const members = [...recordTexts(text)]

@@ -16,7 +16,7 @@ import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf, type Route, type RouteWithSecret } from '../../machines/config/route.ts';
 import { isAsymmetric, type Source, sourceOf } from '../../machines/config/sources.ts';
-import { editSubscriptions, hasSubscription, readSubscription } from '../../machines/config/subscription.ts';
+import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
 import { jobsMeant } from '../../machines/cron/job.ts';
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import { handshakeCode } from '../../machines/webhook/handshake.ts';
@@ -143,9 +143,9 @@ export async function subscribe(
   if (store === undefined) throw notServed(profile);
   let exists = false;
   got(
-    await store.update((text) => {
+    await store.update((text, records) => {
       // Under the lock, because another command, or another gateway, may subscribe the same name at the same time.
-      exists = hasSubscription(text, name);
+      exists = records.has(name);
       return exists && !force ? undefined : editSubscriptions(text, name, whole);
     }),
   );

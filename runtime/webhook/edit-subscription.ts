@@ -5,9 +5,10 @@
 
 import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { readJson } from '../../machines/base/read-json.ts';
 import { hasPublicSecret } from '../../machines/config/read-signature.ts';
 import type { Route } from '../../machines/config/route.ts';
-import { editSubscriptions, readSubscription, subscriptionIn } from '../../machines/config/subscription.ts';
+import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
 import { Refusal } from '../control/refusal.ts';
 import { subscriptionContext } from './route-sources.ts';
 import type { RouteSources } from './route-table.ts';
@@ -26,8 +27,8 @@ export async function editSubscription(
   if (store === undefined) return false;
   let refused: Refusal | undefined;
   let isChanged = false;
-  const updated = await store.update((text) => {
-    const record = subscriptionIn(text, name);
+  const updated = await store.update((text, records) => {
+    const record = readJson(records.get(name)?.text ?? '');
     if (!isJsonObject(record)) {
       refused = new Refusal('subscription-unknown', `"${name}" is no subscription of profile "${profile}" any more`);
       return undefined;

@@ -131,6 +131,33 @@ t.test('SUB-2 · a change is written under the lock and seen at once; a refused 
   t.match(await store.update(() => '{}'), { ok: false, fault: { code: 'subscriptions-unreadable' } });
 });
 
+t.test('SUB-2 · a long file is read between other work before it is changed', async (t) => {
+  const { store, names } = fixture(t);
+  const records = Array.from({ length: 300 }, (_, at) => [`s${at}`, { secret: 'long-enough-secret' }] as const);
+  await store.update(() => JSON.stringify(Object.fromEntries(records)));
+  // Each look at the clock finds the time of a turn over.
+  let turns = 0;
+  t.intercept(performance, 'now', {
+    value: () => {
+      turns += 1;
+      return turns * 10;
+    },
+  });
+  let before = 0;
+  let seen: readonly string[] = [];
+  await store.update((text, known) => {
+    before = turns;
+    seen = [...known.keys()];
+    return editSubscriptions(text, 's7', undefined);
+  });
+  t.ok(before >= 300, `a turn for each record: ${before}`);
+  t.strictSame(
+    seen,
+    records.map(([name]) => name),
+  );
+  t.equal(names().length, 299);
+});
+
 t.test('HOME-3 · SUB-1 · the first change makes the folder that the file lies in, for its owner alone', async (t) => {
   const { home, path, store, names } = fixture(t);
   rmSync(home.path, { recursive: true });
