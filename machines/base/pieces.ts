@@ -1,4 +1,4 @@
-/** Long work that pauses after each piece, so that whoever does it can do other work in between. */
+/** Long work that pauses after each piece, so that its caller can do other work in between. */
 
 export type Pieces<Result> = Generator<undefined, Result>;
 
