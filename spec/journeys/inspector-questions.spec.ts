@@ -383,7 +383,7 @@ t.test('questions', options, async (t) => {
     },
   );
 
-  await t.test('TRU-3 · SCA-3 · a question that its gateway no longer lists is not said to have ended', async (t) => {
+  await t.test('TRU-3 · SCA-3 · a question names the other gateway that asks it, and is not said to have ended once that one no longer lists it', async (t) => {
     const { page } = await openInspector(t, gateway);
     const row = {
       ...{
@@ -401,7 +401,7 @@ t.test('questions', options, async (t) => {
     let rows: readonly object[] = [row];
     await answerFor(page, { 'approvals.list': () => rows, 'approvals.show': () => ({ ...row, detail: {} }) });
     await goTo(page, '#/approvals');
-    await page.getByRole('article', { name: 'Call of far.act' }).waitFor();
+    await page.getByRole('article', { name: 'Call of far.act' }).getByText(' by gateway eu-2').waitFor();
     rows = [];
 
     // Its steps make the page read again.

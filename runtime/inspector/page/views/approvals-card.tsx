@@ -170,6 +170,7 @@ export function Question({
         <p class="muted">
           {isOfRun ? 'agent run' : <a href={hashOf('servers', `${row.profile}/${row.server}`)}>{row.server}</a>}
           {row.profile === 'default' ? '' : ` · ${row.profile}`} · asked at <Clock at={row.asked_at} />
+          {row.node === undefined ? '' : ` by gateway ${row.node}`}
           {row.run === undefined ? null : (
             <>
               {' · '}
