@@ -91,6 +91,7 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await page.evaluate("location.hash = '#/events'");
   await page.getByRole('button', { name: 'Send test event…' }).first().click();
   const choice = page.getByRole('dialog').getByLabel('Route');
+  await page.getByRole('dialog').locator('select:focus').waitFor();
   await choice.selectOption('two');
   names = ['two', 'three'];
   const listed = page.waitForResponse((response) => calls('webhook.list')(response.request()));

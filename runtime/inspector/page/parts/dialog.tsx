@@ -226,11 +226,10 @@ export function useModal(close: () => void) {
     const before = document.activeElement;
     box.current?.showModal();
     // A harmless button or the first field, not the button that closes.
-    const first = box.current?.querySelector<HTMLElement>('[data-first]');
-    const field = ['input, textarea, a.btn', '.seg [aria-pressed=true]'].map((one) =>
-      box.current?.querySelector<HTMLElement>(one),
-    );
-    (first ?? field[0] ?? field[1])?.focus();
+    ['[data-first]', 'input, textarea, a.btn', 'select', '.seg [aria-pressed=true]']
+      .map((one) => box.current?.querySelector<HTMLElement>(one))
+      .find((one) => one !== null)
+      ?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
       // The element that opened the dialog may have been removed, which is known only after this.
