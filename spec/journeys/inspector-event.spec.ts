@@ -314,6 +314,12 @@ t.test('an event opened, in the browser', inAllOnly ? { skip: inAllOnly } : opti
     await page.getByText('HTTP 202').waitFor();
     t.same(await axeFindings(page), []);
     t.same(await clippedParts(page), []);
+    const spacing = '* { letter-spacing: 0.12em !important; word-spacing: 0.16em !important }';
+    await page.evaluate(
+      `document.adoptedStyleSheets = [new CSSStyleSheet()]; document.adoptedStyleSheets[0].replaceSync('${spacing}')`,
+    );
+    t.same(await clippedParts(page), [], 'also with the letters further apart');
+    await page.evaluate('document.adoptedStyleSheets = []');
     await page.setViewportSize({ width: 1101, height: 800 });
     t.same(await clippedParts(page), [], 'beside the list too');
     await page.setViewportSize({ width: 390, height: 844 });
