@@ -383,33 +383,36 @@ t.test('questions', options, async (t) => {
     },
   );
 
-  await t.test('TRU-3 · SCA-3 · a question names the other gateway that asks it, and is not said to have ended once that one no longer lists it', async (t) => {
-    const { page } = await openInspector(t, gateway);
-    const row = {
-      ...{
-        id: 'far1',
-        kind: 'tool',
-        server: 'far',
-        profile: 'default',
-        tool: 'mcp__far__act',
-        message: '',
-        node: 'eu-2',
-      },
-      asked_at: new Date().toISOString(),
-      expires_at: new Date(Date.now() + 3_600_000).toISOString(),
-    };
-    let rows: readonly object[] = [row];
-    await answerFor(page, { 'approvals.list': () => rows, 'approvals.show': () => ({ ...row, detail: {} }) });
-    await goTo(page, '#/approvals');
-    await page.getByRole('article', { name: 'Call of far.act' }).getByText(' by gateway eu-2').waitFor();
-    rows = [];
+  await t.test(
+    'TRU-3 · SCA-3 · a question names its gateway, and is not said to have ended once that one no longer lists it',
+    async (t) => {
+      const { page } = await openInspector(t, gateway);
+      const row = {
+        ...{
+          id: 'far1',
+          kind: 'tool',
+          server: 'far',
+          profile: 'default',
+          tool: 'mcp__far__act',
+          message: '',
+          node: 'eu-2',
+        },
+        asked_at: new Date().toISOString(),
+        expires_at: new Date(Date.now() + 3_600_000).toISOString(),
+      };
+      let rows: readonly object[] = [row];
+      await answerFor(page, { 'approvals.list': () => rows, 'approvals.show': () => ({ ...row, detail: {} }) });
+      await goTo(page, '#/approvals');
+      await page.getByRole('article', { name: 'Call of far.act' }).getByText(' by gateway eu-2').waitFor();
+      rows = [];
 
-    // Its steps make the page read again.
-    const asked = asks('a step');
+      // Its steps make the page read again.
+      const asked = asks('a step');
 
-    await page.getByText(/^Gateway eu-2 no longer lists it: /).waitFor();
-    await denied(t, asked);
-  });
+      await page.getByText(/^Gateway eu-2 no longer lists it: /).waitFor();
+      await denied(t, asked);
+    },
+  );
 
   await t.test('TRU-3 · INS-2 · a question that could not be read can be read again, and answered', async (t) => {
     const [page, asked] = await openedWith(t, 'unread');
