@@ -166,6 +166,12 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     await eventually(async () => (await subscribed())?.events.length === 1 || undefined);
     t.equal(valueAt(file(), ['deploys', 'prompt']), 'Changed meanwhile', 'what was not changed here stays');
     await page.getByRole('button', { name: 'Edit…' }).click();
+    await page.getByLabel('Prompt').fill('Mine');
+    await gateway.control.call('webhook.edit', { name: 'deploys', record: { prompt: 'Theirs' } });
+    await page.getByText('Prompt is now “Theirs”: it was changed elsewhere while you typed.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Discard the changes' }).click();
+    await page.getByRole('button', { name: 'Edit…' }).click();
     await page.getByLabel('Deliver to').selectOption('Slack');
     await page.getByLabel('without an agent run').uncheck();
     await page.getByRole('button', { name: 'Save subscription' }).click();

@@ -7,6 +7,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import type { JsonObject } from '../../../../machines/base/json.ts';
 import { profileOption } from '../../../../machines/base/names.ts';
+import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import { canonicalTarget, targets, targetTitle } from '../../../../machines/config/targets.ts';
 import type { RouteDetail } from '../../../control/contract/routes.ts';
 import type { Result } from '../../../control/contract.ts';
@@ -19,6 +20,7 @@ import { Button } from '../parts/button.tsx';
 import { Check, Field, Select } from '../parts/choice.tsx';
 import { CopyBox } from '../parts/copy-box.tsx';
 import { Dialog } from '../parts/dialog.tsx';
+import { Banner } from '../parts/panel.tsx';
 import { ProfileField, type Work, WorkDialog } from './work-dialog.tsx';
 
 const namePattern = /^[a-z0-9][a-z0-9_-]*$/;
@@ -35,15 +37,12 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   const [name, setName] = useState(route?.name ?? '');
   const [source, setSource] = useState('');
   const [secret, setSecret] = useState('');
-  const { current: before } = useRef({
-    events: route?.events.join(', ') ?? '',
-    isOnly: route?.definition.deliverOnly === true,
-    work: { prompt: route?.definition.prompt ?? '', deliver: route?.definition.deliver ?? 'log' } satisfies Work,
-  });
+  const there = valuesOf(route);
+  const { current: before } = useRef(there);
   const [events, setEvents] = useState(before.events);
   const [where, setWhere] = useState('');
   const [isOnly, setOnly] = useState(before.isOnly);
-  const [work, setWork] = useState<Work>(before.work);
+  const [work, setWork] = useState<Work>(before);
   const change = useAttempt();
   /** The name that the gateway refused. */
   const [taken, setTaken] = useState('');
@@ -63,6 +62,11 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
   const hasTarget = deliver !== 'log' || route?.definition.deliverTo !== undefined;
   const isDirect = isOnly && hasTarget;
   const list = events.split(',').flatMap((one) => one.trim() || []);
+
+  const here = { events, prompt, deliver };
+  const clashing = (['events', 'prompt', 'deliver'] as const).filter(
+    (one) => there[one] !== before[one] && here[one] !== before[one] && here[one] !== there[one],
+  );
 
   const save = (): Promise<unknown> =>
     change.attempt('Saving…', async () => {
@@ -86,9 +90,9 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
         // Only what was changed here, so that a change made elsewhere meanwhile stays.
         const record: JsonObject = {
           ...(events === before.events ? {} : { events: list.length === 0 ? null : list }),
-          ...(prompt === before.work.prompt ? {} : { prompt: prompt === '' ? null : prompt }),
+          ...(prompt === before.prompt ? {} : { prompt: prompt === '' ? null : prompt }),
           // A chat of the earlier target is none of this one.
-          ...(deliver === before.work.deliver ? {} : { deliver, deliver_extra: extra }),
+          ...(deliver === before.deliver ? {} : { deliver, deliver_extra: extra }),
           ...(isDirect === before.isOnly ? {} : { deliver_only: isDirect || null }),
         };
         await call('webhook.edit', { name, profile, record });
@@ -169,9 +173,25 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
           />
         </>
       ) : null}
+      {clashing.map((one) => (
+        <Banner key={one} mark="waiting" alert>
+          <b>
+            {valueNames[one]} is now {inQuotes(there[one]) || 'empty'}:
+          </b>{' '}
+          it was changed elsewhere while you typed. Saving replaces that.
+        </Banner>
+      ))}
       <Field label="Event types" value={events} onInput={setEvents} hint="Separated by commas; empty accepts all." />
     </WorkDialog>
   );
+}
+
+const valueNames = { events: 'Event types', prompt: 'Prompt', deliver: 'Deliver to' } as const;
+
+/** Returns what can be edited, as it is in force. */
+function valuesOf(route: RouteDetail | undefined): Work & { readonly events: string; readonly isOnly: boolean } {
+  const { prompt = '', deliver = 'log', deliverOnly } = route?.definition ?? {};
+  return { events: route?.events.join(', ') ?? '', isOnly: deliverOnly === true, prompt, deliver };
 }
 
 function Made({ made, onClose }: { readonly made: Result<'webhook.subscribe'>; readonly onClose: () => void }) {
