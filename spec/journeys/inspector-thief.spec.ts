@@ -274,10 +274,11 @@ t.test(
     await page.goto(`${publicUrl}/#/servers`);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     t.same(await axeFindings(page), []);
-    await page.getByLabel('Name').fill('maya');
+    await page.locator('[autocomplete=username]:focus').fill('maya');
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').filter({ hasText: 'the name or the password is wrong' }).waitFor();
+    await page.locator('[type=password]:focus').waitFor();
     t.equal(await page.getByLabel('Password').getAttribute('autocomplete'), 'current-password');
     t.equal(await page.getByLabel('Password').getAttribute('aria-invalid'), 'true');
     t.same(await axeFindings(page), []);

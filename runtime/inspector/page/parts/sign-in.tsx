@@ -1,7 +1,7 @@
 /** A form in which a configured user gets a session by name and password. @see SEC-1 in docs/specification.md */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { signIn } from '../data/session.ts';
 import { Field } from './choice.tsx';
 
@@ -18,6 +18,13 @@ export function SignIn({
   const [state, setState] = useState<
     { readonly kind: 'idle' | 'busy' | 'done' } | { readonly kind: 'refused'; readonly why: string }
   >({ kind: 'idle' });
+  const form = useRef<HTMLFormElement>(null);
+  const isRefused = state.kind === 'refused';
+  // Beside something else, only a refusal takes the focus; a button that was pressed has lost it.
+  useEffect(() => {
+    if (known !== '' && !isRefused) return;
+    form.current?.querySelector<HTMLElement>(name === '' ? 'input' : '[type=password]')?.focus();
+  }, [isRefused]);
   const send = async (event: Event): Promise<void> => {
     event.preventDefault();
     setState({ kind: 'busy' });
@@ -28,7 +35,7 @@ export function SignIn({
   };
   if (state.kind === 'done') return <p role="status">Signed in.</p>;
   return (
-    <form class="fields" onSubmit={(event) => void send(event)}>
+    <form ref={form} class="fields" onSubmit={(event) => void send(event)}>
       <Field label="Name" autocomplete="username" value={name} readOnly={known !== ''} onInput={setName} />
       <Field
         label="Password"
