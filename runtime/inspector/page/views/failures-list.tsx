@@ -190,6 +190,7 @@ function SelectionBar({
   readonly onAll: () => void;
   readonly onClear: () => void;
 }): JSX.Element {
+  const number = count.toLocaleString('en');
   const focused = (): string | undefined => document.activeElement?.closest<HTMLElement>('tr[data-row]')?.dataset.row;
   // Not for a row of another group that is open.
   const applies = (): boolean => focused() === undefined || rows.some(({ id }) => id === focused());
@@ -221,18 +222,18 @@ function SelectionBar({
         onClick={onAll}
       />
       <b class="strong num" role="status">
-        {count === 0 ? 'None selected' : `${count.toLocaleString('en')} selected`}
+        {count === 0 ? 'None selected' : `${number} selected`}
       </b>
       {count === 0 ? null : (
         <span class="btns">
-          {isUnsure ? <Button onClick={verbs.resolve}>Resolve {count}…</Button> : null}
+          {isUnsure ? <Button onClick={verbs.resolve}>Resolve {number}…</Button> : null}
           <Button icon="replay" onClick={verbs.retry} title={`Retry ${deliveriesWords(count)}`}>
-            Retry {count}
+            Retry {number}
             {isUnsure ? '…' : ''}
           </Button>
           {isUnsure ? null : (
             <Button class="risky" onClick={verbs.drop}>
-              Drop {count}…
+              Drop {number}…
             </Button>
           )}
           <Button class="quiet" onClick={onClear}>
