@@ -401,9 +401,24 @@ t.test('questions', options, async (t) => {
         expires_at: new Date(Date.now() + 3_600_000).toISOString(),
       };
       let rows: readonly object[] = [row];
-      await answerFor(page, { 'approvals.list': () => rows, 'approvals.show': () => ({ ...row, detail: {} }) });
+      const detail = Array.from({ length: 1_000 }, (_, at) => at);
+      await answerFor(page, { 'approvals.list': () => rows, 'approvals.show': () => ({ ...row, detail }) });
       await goTo(page, '#/approvals');
-      await page.getByRole('article', { name: 'Call of far.act' }).getByText(' by gateway eu-2').waitFor();
+      const card = page.getByRole('article', { name: 'Call of far.act' });
+      await card.getByText(' by gateway eu-2').waitFor();
+      // Each text that is drawn passes by a replacement.
+      await page.evaluate(`
+        const { replace } = String.prototype;
+        globalThis.drawn = 0;
+        String.prototype.replace = function (...given) {
+          drawn += 1;
+          return replace.apply(this, given);
+        };
+      `);
+      await card.getByLabel('Note to the agent').fill('why');
+      await page.evaluate('new Promise(requestAnimationFrame)');
+      const drawn = await page.evaluate<number>('drawn');
+      t.ok(drawn > 0 && drawn < 1_000, `${drawn} texts are drawn again, not those of its arguments`);
       rows = [];
 
       // Its steps make the page read again.

@@ -29,14 +29,12 @@ export function Code({
   const [isWhole, setWhole] = useState(false);
   const isPhone = useMedia('(max-width: 760px)');
   const shown = isWhole ? text : text.slice(0, paper && isPhone ? mostOnPhone : mostShown);
-  const drawn = useMemo(
-    () => (shown.length > mostShown ? piecesOf(shown) : json ? coloured(shown) : shown),
-    [json, shown],
-  );
+  // The component, which Preact leaves alone while it is the same, unlike thousands of elements.
+  const drawn = useMemo(() => <Drawn text={shown} json={json} />, [json, shown]);
   return (
     <>
       <Scrolled label={label} class="codebox">
-        <pre class="code">{drawn}</pre>
+        {drawn}
       </Scrolled>
       {shown.length < text.length ? (
         <div class="pad btns">
@@ -47,6 +45,10 @@ export function Code({
       ) : null}
     </>
   );
+}
+
+function Drawn({ text, json }: { readonly text: string; readonly json: boolean }): JSX.Element {
+  return <pre class="code">{text.length > mostShown ? piecesOf(text) : json ? coloured(text) : text}</pre>;
 }
 
 export function JsonCode({ value, label }: { readonly value: unknown; readonly label: string }): JSX.Element {
