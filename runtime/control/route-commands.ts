@@ -6,7 +6,7 @@
 
 import { editHome } from '../../actors/config/edit-home.ts';
 import { readText } from '../../actors/files.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { type ConfigPath, parseDocument } from '../../machines/config/document.ts';
 import { valueAt } from '../../machines/config/edit.ts';
@@ -67,17 +67,19 @@ export const routeCommands = {
     const { older_secret: older } = params;
     if (older === 'keep' && secretKey !== 'secret')
       refuse('secret-needed', `a ${secretKey} is one text: no earlier one can be kept beside it`);
-    await editSubscription(routed, route, (before) => ({ ...record, ...secretsOf(before, record, older) }));
+    await editSubscription(routed, route, (before) => (older === 'keep' ? withEarlier(before, record) : record));
+    if (older === 'drop')
+      await editSubscription(routed, route, ({ secret: all }) => ({ secret: [all ?? null].flat()[0] ?? null }));
     return showRoute(routedHomeOf(host), route, host.daemon?.url());
   },
 } satisfies Partial<Commands>;
 
-/** A list of the new secret and the earlier one, while the sender is given the new one, or the new one alone after that. */
-function secretsOf({ secret: earlier }: JsonObject, { secret }: JsonObject, older: Json | undefined): JsonObject {
-  const [newest] = [earlier ?? []].flat();
-  if (newest === undefined || older === undefined) return {};
-  if (older === 'drop') return { secret: newest };
-  return typeof secret === 'string' ? { secret: [secret, newest] } : {};
+/** With a list of the new secret and the earlier one, while the sender is given the new one. */
+function withEarlier({ secret: all }: JsonObject, record: JsonObject): JsonObject {
+  const [newest] = [all ?? []].flat();
+  if (newest === undefined || typeof record.secret !== 'string')
+    return refuse('secret-needed', 'the subscription has no secret of its own that could be kept beside a new one');
+  return { ...record, secret: [record.secret, newest] };
 }
 
 /** Finds a static route: in the file of its profile, or in that of the home, which may define routes of profiles. */

@@ -47,10 +47,11 @@ export async function editSubscription(
     // A public key is no secret, and a secret no public key.
     const before = readSubscription(name, record, subscriptionContext(home, profile));
     const isPublic = hasPublicSecret(read.value.route);
-    if (before.ok && change.secret === undefined && hasPublicSecret(before.value.route) !== isPublic) {
+    const isKept = change.secret === undefined || Array.isArray(change.secret);
+    if (before.ok && isKept && hasPublicSecret(before.value.route) !== isPublic) {
       const why = isPublic
-        ? 'the new sender is verified by its public key; give that with --secret -'
-        : 'the subscription has a public key, by which anybody could sign as the new sender; give another secret with --secret';
+        ? 'the new sender is verified by its public key; give that alone with --secret -'
+        : 'the subscription has a public key, by which anybody could sign as the new sender; give another secret alone with --secret';
       refused = new Refusal('secret-needed', why);
       return undefined;
     }

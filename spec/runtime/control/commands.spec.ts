@@ -69,12 +69,19 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
   t.notHas(recorded(), { verify_token: 'of-meta' }, 'which is of the earlier source');
   const rotate = (older_secret: string, record: JsonObject) =>
     ask(host, 'webhook.edit', { name: 'hook', record, older_secret });
+  await edit({ ...byKey, secret: digits });
+  const freed = { source: 'github', signature: null };
+  t.equal(await codeOf(rotate('keep', { ...freed, secret })), 'secret-needed', 'SRC-2: nor an earlier one');
+  t.equal(await codeOf(rotate('drop', freed)), 'secret-needed');
+  t.match(await edit({ ...freed, secret }), { name: 'hook' });
   await rotate('keep', { secret: 'the-second-secret-0123' });
   await rotate('keep', { secret: 'the-third-secret-01234' });
   t.same(recorded().secret, ['the-third-secret-01234', 'the-second-secret-0123'], 'SRC-2: one earlier secret is kept');
   t.match(await ask(host, 'webhook.show', { name: 'hook' }), { secret: { set: true, older: 1 } });
   await rotate('drop', {});
   t.equal(recorded().secret, 'the-third-secret-01234');
+  await rotate('drop', { secret: 'the-fourth-secret-0123' });
+  t.equal(recorded().secret, 'the-fourth-secret-0123', 'the newest is that of the record');
   const unfit = rotate('keep', { source: 'microsoft-graph', secret: 'a-client-state-0123456' });
   t.equal(await codeOf(unfit), 'secret-needed', 'a clientState cannot be two');
   await edit({ secret });
