@@ -31,7 +31,9 @@ const ofNetwork =
  * login in the address of a proxy.
  */
 export function isBasicVariable(name: string, value = ''): boolean {
-  return basic.has(name) || name.startsWith('LC_') || (ofNetwork.test(name) && !value.includes('@'));
+  // The home of a user of a domain may be /home/me@example.com.
+  const isLogin = /_proxy$/i.test(name) && value.includes('@');
+  return basic.has(name) || name.startsWith('LC_') || (ofNetwork.test(name) && !isLogin);
 }
 
 /** Variables that the gateway, its libraries or its child programs read, by name alone. */

@@ -87,7 +87,7 @@ t.test('LIF-10 · SEC-4 · a child gets the way to the network, and no login of 
     ['http_proxy', 'http://me:secret@proxy.example:3128', false],
     ['no_proxy', 'localhost,.example', true],
     ['NODE_EXTRA_CA_CERTS', '/etc/ca.pem', true],
-    ['SSL_CERT_FILE', '/etc/ca.pem', true],
+    ['SSL_CERT_FILE', '/home/me@example.com/ca.pem', true],
     ['REQUESTS_CA_BUNDLE', '/etc/ca.pem', true],
     ['LC_ALL', 'C', true],
     ['NODE_OPTIONS', '--require /tmp/x', false],
