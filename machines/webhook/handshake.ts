@@ -81,12 +81,12 @@ export function compileHandshake(
       return { byHead: ({ method }) => (method === 'HEAD' ? { what: 'HEAD', status: 200, body: '' } : undefined) };
     case 'twitch':
       return {
-        byBody({ challenge, subscription, event }) {
+        byBody({ challenge, subscription, event, events }) {
           const { status } = (subscription ?? {}) as JsonObject;
           if (status === 'webhook_callback_verification_pending' && typeof challenge === 'string')
             return { what: status, status: 200, body: challenge, contentType: plain };
-          // Twitch sends nothing more; there is no event.
-          return typeof status === 'string' && event === undefined
+          // Twitch sends nothing more; there is no event, nor a list of them as of drop.entitlement.grant.
+          return typeof status === 'string' && event === undefined && events === undefined
             ? { what: 'revocation', status: 200, body: '' }
             : undefined;
         },

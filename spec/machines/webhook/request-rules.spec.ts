@@ -422,6 +422,7 @@ t.test(
     t.match(asked(pending, 'of-a-stranger'), { kind: 'badSignature' });
     t.match(asked({ subscription: { status: 'authorization_revoked' } }), { kind: 'handshake', status: 200, body: '' });
     t.equal(asked({ subscription: { status: 'enabled' }, event: {} }), undefined, 'an event');
+    t.equal(asked({ subscription: { status: 'enabled' }, events: [{}] }), undefined, 'drop.entitlement.grant');
     t.end();
   },
 );
