@@ -7,8 +7,9 @@ import { resolve } from 'node:path';
 import { unwritableFault } from '../actors/files.ts';
 import { placedPaths } from '../actors/socket-place.ts';
 import { userHomeFolder } from '../actors/user-home.ts';
+import { isJsonObject } from '../machines/base/json.ts';
 import { homeOf, runSocketOf } from '../machines/config/profile.ts';
-import { ConnectionLost } from '../runtime/control/client.ts';
+import { askOnce, ConnectionLost } from '../runtime/control/client.ts';
 import { createAsk, HomeRefused, hungWords, NotRunning } from './call.ts';
 import { agentOf, type ExitCode, type GatewayPlace, type Output, withHomeNamed } from './context.ts';
 import { standardOutput } from './output.ts';
@@ -79,7 +80,7 @@ export async function runWords(
           complain(`agent: ${thrown.message}\n`);
           return 3;
         }
-        const { code, message } = described(thrown, gateway);
+        const { code, message } = (await ofOtherVersion(thrown, gateway)) ?? described(thrown, gateway);
         // Further lines are indented, so that they cannot imitate our own.
         complain(
           `agent: ${plain(message).replace(/\n(?=.)/g, '\n  ')}${typeof code === 'string' ? ` [${code}]` : ''}\n`,
@@ -106,18 +107,33 @@ function placeOf(env: Environment): GatewayPlace | undefined {
   return { socket: placedPaths(home, env).socket, home };
 }
 
-function described(thrown: unknown, gateway: GatewayPlace): { readonly code: unknown; readonly message: string } {
+interface Described {
+  readonly code: unknown;
+  readonly message: string;
+}
+
+/** A program's error beside a gateway of another version, whose answer lacks what this one reads. */
+async function ofOtherVersion(thrown: unknown, place: GatewayPlace): Promise<Described | undefined> {
+  const isOwn = (thrown instanceof TypeError || thrown instanceof RangeError) && !('code' in thrown);
+  if (!isOwn) return undefined;
+  const { socket, node } = place;
+  const status = await askOnce(socket, 'gateway.status', node === undefined ? {} : { node }, 2_000);
+  const other = isJsonObject(status) ? status.version : undefined;
+  if (typeof other !== 'string' || other === version()) return undefined;
+  const cure = `\`${agentOf(place)} gateway restart\` starts version ${version()}`;
+  return {
+    code: undefined,
+    message: `the gateway is of version ${other}, whose answer cannot be read (${thrown.message}); ${cure}`,
+  };
+}
+
+function described(thrown: unknown, gateway: GatewayPlace): Described {
   if (!(thrown instanceof Error)) return { code: undefined, message: String(thrown) };
   const { home } = gateway;
   const { code, message, syscall } = thrown as NodeJS.ErrnoException;
   if (syscall === 'uv_cwd')
     return { code: undefined, message: 'the folder of this shell was removed; `cd` to another' };
   if (thrown instanceof ConnectionLost && thrown.isHung) return { code, message: hungWords(gateway) };
-  // Of another version: the answer lacks what this one reads.
-  if (/^Cannot read prop|^Invalid time value|is not (?:iterable|a function)/.test(message)) {
-    const cure = `if another version started the gateway, \`${agentOf(gateway)} gateway restart\` starts this one`;
-    return { code, message: `the answer cannot be read (${message}); ${cure}` };
-  }
   if (code === 'gateway-not-running')
     return { code, message: `${message}; start it with \`${agentOf(gateway)} gateway\`` };
   return (home === undefined ? undefined : unwritableFault(thrown, home)) ?? { code, message };

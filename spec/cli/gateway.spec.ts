@@ -53,12 +53,18 @@ t.test('CLI-1 · PKG-2 · who starts a new version beside a running gateway lear
     t.equal(await startGateway({ ...context, home }), 0);
     return seen.printed;
   };
-  const why = await askCli(['inspect', 'why', 'd1'], home);
-  t.match(why, {
+  const why = () => askCli(['inspect', 'why', 'd1'], home);
+  t.match(await why(), {
     code: 1,
-    stderr: /^agent: the answer cannot be read \(.*\); .* `agent gateway restart` starts this one\n$/,
+    stderr:
+      /^agent: the gateway is of version 0\.0\.9, whose answer cannot be read \(.*\); `agent gateway restart` starts version \S+\n$/,
   });
   t.match(await start(), /already, as version 0\.0\.9; .*`agent gateway` or its service starts version \d/);
   running = version();
+  t.match(
+    await why(),
+    { code: 1, stderr: /^agent: Invalid time value\n$/ },
+    'an error of this program is not said to be that',
+  );
   t.equal(await start(), 'The gateway is running already.\n');
 });
