@@ -152,10 +152,13 @@ export function hasPublicSecret({ sender, signature }: Pick<Route, 'sender' | 's
   return schemes.some(({ algorithm }) => isAsymmetric(algorithm));
 }
 
-/** As a provider may show it, without the lines of PEM: the key alone, or a complete SubjectPublicKeyInfo. */
+/**
+ * As a provider may show it, without the lines of PEM, in base64 or base64url: the key alone, or a complete
+ * SubjectPublicKeyInfo, in which the point of ECDSA may be compressed.
+ */
 const publicKeyForms: Readonly<Partial<Record<Algorithm, RegExp>>> = {
-  ed25519: /^(?:[0-9a-f]{64}|(?:whpk_|MCowBQYDK2VwAyEA)?[A-Za-z0-9+/]{43}=?)$/i,
-  'ecdsa-sha256': /^M[A-Za-z0-9+/]{80,}={0,2}$/,
+  ed25519: /^(?:[0-9a-f]{64}|(?:whpk_|MCowBQYDK2VwAyEA)?[\w+/-]{43}=?)$/i,
+  'ecdsa-sha256': /^M[\w+/-]{75,}={0,2}$/,
 };
 const keyWords: Readonly<Partial<Record<Algorithm, string>>> = {
   ed25519: '64 hexadecimal digits, base64, PEM or whpk_…',

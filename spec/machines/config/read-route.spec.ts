@@ -102,6 +102,7 @@ t.test('SRC-1 · SRC-2 · a public key is the secret of what verifies by it alon
   const key = `whpk_${Buffer.from(Array.from({ length: 32 }, (_, at) => at)).toString('base64')}`;
   const declared = { header: 'X-Sig', signed: '{body}' };
   const byEd25519 = { ...declared, algorithm: 'ed25519', encoding: 'base64' };
+  const byEcdsa = { ...byEd25519, algorithm: 'ecdsa-sha256' };
   for (const [written, found] of [
     [{ source: 'standard-webhooks', secret: key }, ''],
     [{ source: 'svix', secret: [key, 'whsec_b2xkIHNlY3JldA=='] }, ''],
@@ -109,10 +110,17 @@ t.test('SRC-1 · SRC-2 · a public key is the secret of what verifies by it alon
     [{ signature: byEd25519, secret: key.slice(5) }, ''],
     [{ signature: byEd25519, secret: `MCowBQYDK2VwAyEA${key.slice(5)}` }, ''],
     [{ signature: byEd25519, secret: 'a-secret-of-another-kind' }, 'has a secret that is no public key of its sender'],
-    [{ signature: { ...byEd25519, algorithm: 'ecdsa-sha256' }, secret: `${key}` }, 'has a public key as its secret'],
+    [{ signature: byEcdsa, secret: key }, 'has a public key as its secret'],
     [
       {
-        signature: { ...byEd25519, algorithm: 'ecdsa-sha256' },
+        signature: byEcdsa,
+        secret: 'MDkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDIgAC2o6Cs_RjoBoqdaTN9shTWDhhrsVQ2NeO5LFF8eMSlwk=',
+      },
+      '',
+    ],
+    [
+      {
+        signature: byEcdsa,
         secret: '9c1185a5c5e9fc54612808977ee8f548b2258d31b4b5c3a5a6d1c9e8f7b0a1d2',
       },
       'has a secret that is no public',
