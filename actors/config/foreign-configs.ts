@@ -52,18 +52,19 @@ export async function readForeignBlock(
   path: string,
   places: ForeignPlaces,
   program?: ForeignProgram,
+  read: () => Promise<string | undefined> = () => readText(path),
 ): Promise<ForeignConfig> {
   const none = { file: { program: program ?? 'claude-code', path, form: 'json' }, servers: [], elsewhere: [] } as const;
-  const text = await readText(path).catch((thrown: unknown) => thrown as Error);
+  const text = await read().catch((thrown: unknown) => thrown as Error);
   if (typeof text !== 'string')
     return { ...none, problem: text === undefined ? 'there is no such file' : `cannot be read: ${causeOf(text)}` };
   // Pages often leave out the outermost braces, which is the YAML of the same.
   const form = /^\s*[{/]/.test(text) ? 'json' : /^\[+[\w.]/m.test(text) ? 'toml' : 'yaml';
-  const read = documentOf({ ...none.file, form }, text);
-  if (read.kind === 'malformed') return { ...none, problem: read.why };
-  const found = program ?? programOf(read.value, form);
+  const parsed = documentOf({ ...none.file, form }, text);
+  if (parsed.kind === 'malformed') return { ...none, problem: parsed.why };
+  const found = program ?? programOf(parsed.value, form);
   const file: ForeignFile = { program: found ?? 'claude-code', path, form };
-  const servers = found === undefined ? [] : serversIn(file, read.value, places);
+  const servers = found === undefined ? [] : serversIn(file, parsed.value, places);
   const problem = 'it has no object mcpServers or servers with servers in it; --from names the program of another form';
   return { file, servers, elsewhere: [], ...(servers.length === 0 ? { problem } : {}) };
 }

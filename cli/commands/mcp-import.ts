@@ -5,6 +5,7 @@
  */
 
 import { resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import {
   type ForeignConfig,
   planForeign,
@@ -112,8 +113,10 @@ async function found(context: CommandContext): Promise<readonly ForeignConfig[]>
   const path = textFlag(context, 'file');
   if (path !== undefined) {
     const file = path === '-' ? '/dev/stdin' : resolve(path);
+    // A socket, which programs of Node.js give their children, cannot be opened; a stream read to its end asks nothing more.
+    const read = path === '-' && !process.stdin.isTTY ? () => text(process.stdin) : undefined;
     if (path === '-' && canAsk()) context.out.complain('Paste the block, then press Ctrl-D on a line of its own.\n');
-    return [await readForeignBlock(file, placesOf(context), from as ForeignProgram | undefined)];
+    return [await readForeignBlock(file, placesOf(context), from as ForeignProgram | undefined, read)];
   }
   const configs = await readForeignConfigs(placesOf(context));
   return configs.filter(({ file }) => from === undefined || file.program === from);

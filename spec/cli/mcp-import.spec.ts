@@ -190,7 +190,7 @@ t.test('CLI-5 · what cannot be read or used is reported, and the rest continues
 t.test('CLI-5 · SEC-2 · --file adds the servers of a block as pages show it, with or without its braces', async (t) => {
   const block =
     '"mcpServers": {"a": {"type": "stdio", "command": "a", "alwaysAllow": []}, "b": {"command": "b", "env": {"T": "${env:T}"}}}';
-  const { agent, read, user } = machine(t, {
+  const { agent, home, read, user } = machine(t, {
     'block.txt': block,
     'braces.json': `{${block.replaceAll('"a"', '"c"')}}`,
     'codex.toml': '[mcp_servers.d]\ncommand = "d"\n',
@@ -202,6 +202,12 @@ t.test('CLI-5 · SEC-2 · --file adds the servers of a block as pages show it, w
   t.match(first, { code: 4, stdout: /Added a\./, stderr: /b: it gives \$T to .*not added without --variables T/ });
   t.match(await of('braces.json', '--variables', 'T'), { code: 0, stdout: /Added c, b\./ });
   t.match(await of('codex.toml'), { code: 0, stdout: /Added d\./ });
+  const given = spawnSync(process.execPath, [main, 'mcp', 'import', '--file', '-', '--yes'], {
+    env: { ...process.env, AGENT_HOME: home, HOME: user },
+    input: '{"mcpServers": {"e": {"command": "e"}}}',
+    encoding: 'utf8',
+  });
+  t.match(given, { status: 0, stdout: /Added e\./ }, given.stderr);
   const { mcp_servers: servers } = parse(read('config.yaml'));
   t.match(servers, { a: { command: 'a' }, b: { env: { T: '${T}' } }, c: { command: 'c' }, d: { command: 'd' } });
   t.equal(servers.github, undefined, 'no other file is read');
