@@ -57,9 +57,14 @@ export const routeCommands = {
       refuse('subscription-static', `"${route.name}" is a route of config.yaml, which is edited there`);
     }
     const { secret, ...rest } = isJsonObject(params.record) ? params.record : {};
-    const { secretKey = 'secret' } = sourceOf(rest.source === undefined ? route.sender : String(rest.source)) ?? {};
+    const source = sourceOf(rest.source === undefined ? route.sender : String(rest.source));
+    const { secretKey = 'secret' } = source ?? {};
     // The verify token of an earlier source means nothing to another one.
     const isMoved = rest.source !== undefined && rest.source !== route.sender;
+    if (isMoved && source?.secret.sent === 'silently' && secret === undefined) {
+      const cure = `subscribe a route with --source ${String(rest.source)}, or replace this one with --force`;
+      refuse('secret-needed', `${source.title} sends its secret to the address of a new subscription alone; ${cure}`);
+    }
     const change = { ...(isMoved ? { verify_token: null } : {}), ...rest };
     const record: JsonObject = secret === undefined ? change : { ...change, secret: null, [secretKey]: secret };
     const routed = routedHomeOf(host);

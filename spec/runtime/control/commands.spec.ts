@@ -70,6 +70,7 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
   const rotate = (older_secret: string, record: JsonObject) =>
     ask(host, 'webhook.edit', { name: 'hook', record, older_secret });
   await edit({ ...byKey, secret: digits });
+  t.equal(await codeOf(edit({ source: 'asana' })), 'secret-needed', 'SRC-3: whose secret cannot reach this route');
   const freed = { source: 'github', signature: null };
   t.equal(await codeOf(rotate('keep', { ...freed, secret })), 'secret-needed', 'SRC-2: nor an earlier one');
   t.equal(await codeOf(rotate('drop', freed)), 'secret-needed');
