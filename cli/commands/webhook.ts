@@ -259,6 +259,12 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
     const how = withHomeNamed(context.gateway, `\`agent webhook edit ${route} --drop-older-secret\` ends that`);
     context.out.print(`The earlier secret verifies too; ${how}.\n`);
   }
+  if (typeof changes.source === 'string' && secret === undefined) {
+    const { sourceOf } = await import('../../machines/config/sources.ts');
+    const source = sourceOf(changes.source);
+    if (source !== undefined && source.secret.typed !== true)
+      context.out.print(`The secret is as before; ${source.title} signs with ${source.secret.is}.\n`);
+  }
   complainOf(context, edited);
   return 0;
 }

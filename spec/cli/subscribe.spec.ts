@@ -86,6 +86,14 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
   const edited = stageCommand({ args: ['ci'], flags: { source: 'github' }, answer });
   t.equal(await editWebhook(edited.context), 0);
   t.match(edited.seen.asked, [{ record: { source: 'github', signature: null } }], 'a source has its own signature');
+  const moved = stageCommand({ args: ['ci'], flags: { source: 'dropbox' }, answer });
+  t.equal(await editWebhook(moved.context), 0);
+  t.match(
+    moved.seen.printed,
+    /Changed ci\.\nThe secret is as before; Dropbox signs with the app secret\.\n$/,
+    'which may be wrong',
+  );
+  t.notMatch(edited.seen.printed, /as before/, 'the owner types that of GitHub there');
   const stripe = { ...answer, definition: { sender: 'stripe' } };
   const freed = stageCommand({ args: ['ci'], flags: { unset: 'source', secret: 'generate' }, answer: stripe });
   t.equal(await editWebhook(freed.context), 0, 'a source that is removed makes no secret');
