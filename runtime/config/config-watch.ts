@@ -25,17 +25,18 @@ export function watchConfig({ read, paths, changed }: WatchedConfig, every: Ever
       .map((path) => stamp(path) ?? 'none')
       .join('\n');
   const handled = (): string => stamps((path) => read().get(path));
-  let seen: string | undefined = handled();
-  let last = seen;
+  let seen: string | undefined;
+  let last = handled();
   return every(() => {
     const now = stamps(stampForReader);
     // An editor may empty a file before it writes, and an empty file is a valid configuration: wait until it is stable.
     const rests = now === last;
     last = now;
     if (now === seen || !rests) return;
-    seen = now;
-    // A reload that a person asked for has read it already.
-    if (now === handled()) return;
+    // A reload that a person asked for has read it already, and may still fail.
+    const isHandled = now === handled();
+    seen = isHandled ? undefined : now;
+    if (isHandled) return;
     void changed().then((heard) => {
       if (!heard) seen = undefined;
     });

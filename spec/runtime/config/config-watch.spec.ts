@@ -142,6 +142,12 @@ t.test('CFG-2 · LIF-12 · what a reload that was asked for has read is not read
   home.write('config.yaml', 'a: 123\n');
   passSeconds(time, 3);
   t.equal(changes, 1, 'the next change is noticed');
+  home.write('config.yaml', 'a: 1234\n');
+  read = stampsOf(paths);
+  passSeconds(time, 3);
+  read = new Map();
+  passSeconds(time, 3);
+  t.equal(changes, 2, 'that reload failed after it had read the file');
   t.end();
 });
 
