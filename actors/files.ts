@@ -211,12 +211,13 @@ export async function updateFileLocked(path: string, change: Change): Promise<vo
   }
 }
 
-/** Resolves with false if the lock was removed by hand: another writer may have changed the file, so it is read again. */
+/** Resolves with false if another writer, or a person, has or may have changed the file meanwhile: it is read again. */
 async function changeLocked(file: string, change: Change): Promise<boolean> {
   const lock = await waitForLock(`${file}.lock`);
   try {
+    const stamp = stampOf(file);
     const next = await change(await textToChange(file));
-    if (!lock.isMine()) return false;
+    if (!lock.isMine() || (next !== undefined && stampOf(file) !== stamp)) return false;
     if (next !== undefined) await writeFileAtomic(file, next);
     return true;
   } finally {

@@ -194,6 +194,17 @@ setInterval(() => {}, 1000);`,
   t.equal(readFileSync(path, 'utf8'), 'theirs and ours');
 });
 
+t.test('HOME-3 · SUB-2 · what a person writes into a file while its change is computed stays', async (t) => {
+  const path = `${makeHome(t, { f: 'before' }).path}/f`;
+  let calls = 0;
+  await updateFileLocked(path, (text) => {
+    calls += 1;
+    if (calls === 1) writeFileSync(path, 'by hand');
+    return `${text} and ours`;
+  });
+  t.same([readFileSync(path, 'utf8'), calls], ['by hand and ours', 2]);
+});
+
 t.test('HOME-3 · a writer killed at any point leaves a whole file', async (t) => {
   const home = makeHome(t, { f: '0\n' });
   const path = `${home.path}/f`;
