@@ -35,8 +35,8 @@ export interface Homes {
   inForce(): LoadedHome;
   /** The home that a reload has read, until the reload ends; else the one in force. */
   wanted(): LoadedHome;
-  /** Reads the files again between other work; `wanted` returns them from then on. */
-  read(): Promise<LoadedHome>;
+  /** Reads the files again between other work; `wanted` returns them from then on. Rejects once the reading is aborted. */
+  read(signal?: AbortSignal): Promise<LoadedHome>;
   adopt(): void;
   /** Returns to the home in force. */
   dismiss(): void;
@@ -60,10 +60,12 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
   return {
     inForce: () => inForce,
     wanted: () => wanted,
-    async read() {
+    async read(signal) {
       const stamps = new Map<string, string | undefined>();
       handled = stamps;
-      const read = withLostFiles(await inPieces(loadingHome(source, stamps)), inForce);
+      const loaded = await inPieces(loadingHome(source, stamps), () => signal?.aborted !== true);
+      if (loaded === undefined) throw new Error('the gateway stops');
+      const read = withLostFiles(loaded, inForce);
       reportDiagnostics(read, log);
       await inPieces(learningSecrets(read, redactor));
       wanted = read;
@@ -105,9 +107,9 @@ interface ReloadPorts {
 }
 
 export function wireReload({ homes, begun, listensAs, apply, refused, redact, log }: ReloadPorts) {
-  async function read(wasBlocked: boolean): Promise<ReadVerdict> {
+  async function read(wasBlocked: boolean, signal: AbortSignal): Promise<ReadVerdict> {
     begun();
-    const next = await homes.read();
+    const next = await homes.read(signal);
     const found = adapterBlock(next);
     // A gateway that began with findings in a section has no good one to keep, and another section still does.
     const standing = brokenSections(homes.inForce());
@@ -127,7 +129,7 @@ export function wireReload({ homes, begun, listensAs, apply, refused, redact, lo
 
   return reloadMachine.provide({
     actors: {
-      readHome: fromPromise<ReadVerdict, ReloadInput>(async ({ input }) => read(input.wasBlocked)),
+      readHome: fromPromise<ReadVerdict, ReloadInput>(async ({ input, signal }) => read(input.wasBlocked, signal)),
       adoptHome: fromPromise<undefined, undefined>(async () => {
         homes.adopt();
         apply();

@@ -1,7 +1,8 @@
 import { renameSync, symlinkSync } from 'node:fs';
 import t from 'tap';
+import { createActor } from 'xstate';
 import { stampForReader } from '../../../actors/files.ts';
-import { createHomes, createReloads } from '../../../runtime/config/reload.ts';
+import { createHomes, createReloads, wireReload } from '../../../runtime/config/reload.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { makeHome } from '../../support/home.ts';
 
@@ -98,4 +99,18 @@ t.test('CFG-2 · a reload reads a file of many routes and servers between other 
   t.equal(main.settings.webhook.routes.length, 100);
   const found = `a turn for each route to be read, each to be checked, each server, and the secrets of both: ${turns}`;
   t.ok(turns > 500, found);
+});
+
+t.test('CFG-2 · a gateway that stops reads no further', async (t) => {
+  const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n' });
+  const lines: string[] = [];
+  const kept = { log: (_: string, line: string) => void lines.push(line), warnOnce: () => {} };
+  const homes = createHomes({ home: home.path, env: {} }, createRedactor(), kept);
+  home.write('config.yaml', 'agent: {runner: echo}\nnonsense: 1\n');
+  const none = (): void => {};
+  const ports = { homes, begun: none, listensAs: () => true, apply: none, refused: none, redact: String, log: kept };
+  const reload = createActor(wireReload(ports), { input: { wasBlocked: false } }).start();
+  reload.stop();
+  for (let turns = 0; turns < 20; turns += 1) await new Promise((resolve) => setImmediate(resolve));
+  t.same(lines, []);
 });
