@@ -31,6 +31,9 @@ import {
   withLostFiles,
 } from './loaded-home.ts';
 
+/** Longer files are not read at once for their findings alone, since the watcher has them read between other work. */
+const atOnceLength = 64 * 1024;
+
 export interface Homes {
   inForce(): LoadedHome;
   /** The home that a reload has read, until the reload ends; else the one in force. */
@@ -44,7 +47,7 @@ export interface Homes {
   handled(): ReadonlyMap<string, string | undefined>;
   /** The files are to be read again, unchanged or not. */
   forget(): void;
-  /** Findings of the files as they are now, which are read again only after a change. */
+  /** Findings of the files as they are now, which are read again only after a change; of long ones, as they were read last. */
   problems(): readonly Diagnostic[];
   /** The files to watch: of the home in force, and of the one read last, which a profile may have made refused. */
   watched(): readonly string[];
@@ -83,7 +86,9 @@ export function createHomes(source: HomeSource, redactor: Redactor, log: Logger)
       handled = new Map();
     },
     problems() {
-      if ([...last.stamps].some(([path, stamp]) => stampForReader(path) !== stamp)) last = loadHome(source);
+      const length = [...last.profiles.values()].reduce((sum, { text }) => sum + text.length, 0);
+      const isOutdated = () => [...last.stamps].some(([path, stamp]) => stampForReader(path) !== stamp);
+      if (length <= atOnceLength && isOutdated()) last = loadHome(source);
       return last.webhookBlocked;
     },
     watched() {

@@ -46,6 +46,16 @@ t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, rea
   t.end();
 });
 
+t.test('CFG-2 · the findings of a long file are those of its last reading, which a reload does in pieces', async (t) => {
+  const long = '# of a person\n'.repeat(5_000);
+  const home = makeHome(t, { 'config.yaml': long });
+  const homes = homesAt(home.path);
+  home.write('config.yaml', `${long}agent: [\n`);
+  t.same(homes.problems(), []);
+  await homes.read();
+  t.match(homes.problems(), [{ file: 'config.yaml', line: 5_002 }]);
+});
+
 t.test(
   'CFG-2 · LIF-12 · files that were read need not be read again, unless a reload failed for another reason',
   async (t) => {
