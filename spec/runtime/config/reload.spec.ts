@@ -46,7 +46,7 @@ t.test('CLI-5 · CFG-2 · the findings are those of the files as they stand, rea
   t.end();
 });
 
-t.test('CFG-2 · the findings of a long file are those of its last reading, which a reload does in pieces', async (t) => {
+t.test('CFG-2 · the findings of a long file are those of its last reading, in pieces', async (t) => {
   const long = '# of a person\n'.repeat(5_000);
   const home = makeHome(t, { 'config.yaml': long });
   const homes = homesAt(home.path);
