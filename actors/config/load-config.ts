@@ -182,6 +182,7 @@ function* loadingProfile(
   const unread: Diagnostic[] = [];
   const folder = name === defaultProfile ? '' : `profiles/${name}/`;
   const variables = textOf(paths.env, unread, `${folder}.env`);
+  const text = drafts?.get(paths.config) ?? textOf(paths.config, unread, `${folder}config.yaml`);
   const scope = parseEnvFile(variables);
   const warn = (line: number, why: string): void => {
     const found = findingOfFile(`${folder}.env`, { message: `this line ${why}`, code: 'env-line' });
@@ -198,7 +199,6 @@ function* loadingProfile(
   yield undefined;
   for (const [at, by] of replacedLines(variables))
     warn(at, `sets a variable that line ${by} sets to another value, which counts; remove one of the two`);
-  const text = drafts?.get(paths.config) ?? textOf(paths.config, unread, `${folder}config.yaml`);
   const isEmpty = (path: string, held: string): boolean =>
     held.trim() === '' && !unread.some(({ file }) => file === path);
   const texts = [

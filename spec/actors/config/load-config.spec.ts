@@ -1,9 +1,10 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { editHome } from '../../../actors/config/edit-home.ts';
-import { loadHome, readEntry } from '../../../actors/config/load-config.ts';
+import { loadHome, loadingHome, readEntry } from '../../../actors/config/load-config.ts';
 import { type Documents, fileDocuments } from '../../../actors/documents.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
+import { atOnce } from '../../../machines/base/pieces.ts';
 import { makeHome } from '../../support/home.ts';
 
 t.test('HOME-1 · PRF-2 · each profile has its own settings and secrets', (t) => {
@@ -21,6 +22,17 @@ t.test('HOME-1 · PRF-2 · each profile has its own settings and secrets', (t) =
   t.match(work?.settings.webhook.routes, [
     { route: { name: 'mine', profile: 'work' }, secret: { secret: 'from-the-home-itself' } },
   ]);
+  t.end();
+});
+
+t.test('CFG-2 · config.yaml and .env are read at one time, however long the .env takes to be checked', (t) => {
+  const home = makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n', '.env': '' });
+  const pieces = loadingHome({ home: home.path, env: {} });
+  pieces.next();
+  home.write('.env', 'NAME=one\n');
+  home.write('config.yaml', 'agent: {runner: "${NAME}"}\n');
+  const { main, diagnostics } = atOnce(pieces);
+  t.same([main.text, diagnostics], ['agent: {runner: echo}\n', []]);
   t.end();
 });
 
