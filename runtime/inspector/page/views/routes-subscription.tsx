@@ -176,7 +176,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
       {clashing.map((one) => (
         <Banner key={one} mark="waiting" alert>
           <b>
-            {valueNames[one]} is now {inQuotes(there[one]) || 'empty'}:
+            {valueNames[one]} is now {one === 'deliver' ? targetTitle(there.deliver) : inQuotes(there[one]) || 'empty'}:
           </b>{' '}
           it was changed elsewhere while you typed. Saving replaces that.
         </Banner>
