@@ -6,7 +6,7 @@
 import { createServer } from 'node:net';
 
 /** How many ports are tried. */
-const mostTries = 100;
+const maxTries = 100;
 
 /** The system's error code, such as `EADDRINUSE`, if the address cannot be bound; else undefined. Never rejects. */
 export function bindingFault(host: string, port: number): Promise<string | undefined> {
@@ -19,7 +19,7 @@ export function bindingFault(host: string, port: number): Promise<string | undef
 
 /** The first bindable port above the given one; 0 (any free port) if none of the next hundred is. */
 export async function freePortAbove(host: string, port: number): Promise<number> {
-  for (let next = port + 1; next <= Math.min(port + mostTries, 65_535); next += 1) {
+  for (let next = port + 1; next <= Math.min(port + maxTries, 65_535); next += 1) {
     if ((await bindingFault(host, next)) === undefined) return next;
   }
   return 0;

@@ -37,7 +37,7 @@ export const writableCure = 'check its owner and permissions, and the room on it
 const diskRefusals = new Set(['ENOSPC', 'EDQUOT', 'EROFS']);
 const lockPollMs = 10;
 /** A change takes milliseconds, so a process that holds a lock for so long hangs. */
-const mostWaitMs = 15_000;
+const maxWaitMs = 15_000;
 
 /** Whether a full or read-only disk refused a write, which may pass without a restart (DUR-3). */
 export function isDiskRefusal(thrown: unknown): boolean {
@@ -250,10 +250,10 @@ async function waitForLock(path: string): Promise<HeldLock> {
   for (let waited = 0; ; waited += lockPollMs) {
     const verdict = tryLock(path);
     if (verdict.kind === 'taken') return verdict.lock;
-    if (waited >= mostWaitMs) {
+    if (waited >= maxWaitMs) {
       const by = verdict.holder === undefined ? 'another process' : `process ${verdict.holder.pid}`;
       throw new RefusedChange(
-        `${path}: held by ${by} for more than ${mostWaitMs / 1_000} s; end that process and try again`,
+        `${path}: held by ${by} for more than ${maxWaitMs / 1_000} s; end that process and try again`,
       );
     }
     await wait(lockPollMs);

@@ -37,20 +37,20 @@ export interface LineLog {
 
 const defaultMaxBytes = 1_048_576;
 /** Number of files, including the current one. */
-const mostFiles = 3;
+const maxFiles = 3;
 const defaultPatienceMs = 1_000;
 /** From a failed attempt to the next one, which a further line makes at once. */
 const againMs = 5_000;
 const lineFeed = 0x0a;
 /** Bytes that may wait for the disk; more is dropped. */
-const mostPendingBytes = 262_144;
+const maxPendingBytes = 262_144;
 
 export function createLineLog(settings: LineLogSettings): LineLog {
   const { folder, name, maxBytes = defaultMaxBytes } = settings;
   const { redact, patienceMs = defaultPatienceMs, onKept } = settings;
   const file = createRotatedFile(folder, logFileName(name), maxBytes);
   const lines = createRedactedLines(redact);
-  const room = Math.min(mostPendingBytes, maxBytes);
+  const room = Math.min(maxPendingBytes, maxBytes);
   let pending: Buffer[] = [];
   let pendingBytes = 0;
   let droppedBytes = 0;
@@ -227,7 +227,7 @@ function numbered(path: string, number: number): string {
 
 /** Renames each file to the next number; the last one is overwritten. */
 async function rotate(path: string): Promise<void> {
-  for (let number = mostFiles - 1; number > 0; number -= 1) {
+  for (let number = maxFiles - 1; number > 0; number -= 1) {
     await rename(numbered(path, number - 1), numbered(path, number)).catch((thrown: NodeJS.ErrnoException) => {
       if (thrown.code !== 'ENOENT') throw thrown;
     });

@@ -61,7 +61,7 @@ const makingMs = 2_000;
 /** How far the time at which the machine started may be off, as after the clock was corrected. */
 const bootDoubtMs = 60_000;
 /** Each attempt ends with the lock, with a running holder, or with one dead holder removed. */
-const mostTries = 50;
+const maxTries = 50;
 
 /** Takes the lock or returns its holder; never waits. Throws if the folder is not writable. */
 export function tryLock(path: string, version?: string): LockVerdict {
@@ -72,7 +72,7 @@ export function tryLock(path: string, version?: string): LockVerdict {
     ...(version === undefined ? {} : { version }),
     nonce: randomUUID(),
   };
-  for (let tries = 0; tries < mostTries; tries += 1) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     if (place(path, mark)) return { kind: 'taken', lock: heldLock(path, mark) };
     const holder = holderOf(path);
     if (holder.kind === 'making') return { kind: 'held', holder: undefined };

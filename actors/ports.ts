@@ -65,9 +65,9 @@ export interface AgentRunner {
 export interface PiecePace {
   /**
    * Resolves when the next piece may go, or as soon as the signal aborts; with the time that is left, if the platform's
-   * pause lasts longer than `longestMs`.
+   * pause lasts longer than `maxMs`.
    */
-  turn(signal: AbortSignal, longestMs?: number): Promise<number | undefined>;
+  turn(signal: AbortSignal, maxMs?: number): Promise<number | undefined>;
   /** Reports that a piece has arrived, which ends a pause that was requested before the piece was sent. */
   arrived(): void;
   /** Reports that the platform asks for a pause. */

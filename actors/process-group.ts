@@ -16,7 +16,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { causeOf } from '../machines/base/fault.ts';
-import { longestTimerMs } from '../machines/base/timer.ts';
+import { maxTimerMs } from '../machines/base/timer.ts';
 import { isBasicVariable } from '../machines/config/program-variables.ts';
 import { isExhausted } from './exhaustion.ts';
 import { settlesWithin } from './mcp/process-exit.ts';
@@ -221,9 +221,9 @@ async function count(): Promise<ProcessCount | undefined> {
 }
 
 /** Files of other processes that are open at once: a machine may have more processes than this one has descriptors. */
-const mostOpenFiles = 16;
+const maxOpenFiles = 16;
 /** One pass finds the existing processes; further passes find those that were being started meanwhile. */
-const mostPasses = 5;
+const maxPasses = 5;
 
 /**
  * Kills every process with a mark. Resolves when none is left, or after a limit, so that a search that hangs delays neither
@@ -235,7 +235,7 @@ async function endStrays(mark: string, start: Start): Promise<void> {
 
 async function searchAndKill(mark: string, start: Start): Promise<void> {
   if (process.platform !== 'linux') return;
-  for (let pass = 0; pass < mostPasses; pass += 1) {
+  for (let pass = 0; pass < maxPasses; pass += 1) {
     const strays = await bearersOf(mark, start);
     if (strays.length === 0) return;
     for (const pid of strays) {
@@ -292,8 +292,8 @@ async function searchFor(marks: ReadonlyMap<string, Start>): Promise<ReadonlyMap
       if (mark !== undefined && marks.has(mark)) bearers.set(mark, [...(bearers.get(mark) ?? []), Number(pid)]);
     }
   };
-  for (let at = 0; at < pids.length; at += mostOpenFiles) {
-    await Promise.all(pids.slice(at, at + mostOpenFiles).map(look));
+  for (let at = 0; at < pids.length; at += maxOpenFiles) {
+    await Promise.all(pids.slice(at, at + maxOpenFiles).map(look));
   }
   return bearers;
 }
@@ -347,7 +347,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     void swept.then(() => resolve(result()));
   };
 
-  timers.push(setTimeout(() => end('timedOut'), Math.min(longestTimerMs, request.timeoutMs)));
+  timers.push(setTimeout(() => end('timedOut'), Math.min(maxTimerMs, request.timeoutMs)));
   request.signal?.addEventListener('abort', onAbort, { once: true });
   child.stdout?.on('data', (chunk: Buffer) => {
     stdoutBytes += chunk.length;

@@ -8,7 +8,7 @@
 import { createHash } from 'node:crypto';
 
 /** Common file systems allow 255 bytes, and an extension follows. */
-const longestName = 180;
+const maxNameLength = 180;
 /** Whether the system's own file systems are case-insensitive. */
 const foldsCapitals = process.platform === 'darwin' || process.platform === 'win32';
 
@@ -18,8 +18,8 @@ export function safeName(name: string, folds = foldsCapitals): string {
     .map((each, index) => (/[\w-]/.test(each) || (each === '.' && index > 0) ? each : encoded(each)))
     .join('');
   const safe = folds ? `${written}${capitalsOf(name)}` : written;
-  if (safe.length <= longestName && safe !== '') return safe;
-  return `${written.slice(0, longestName - 65)}-${createHash('sha256').update(name).digest('hex')}`;
+  if (safe.length <= maxNameLength && safe !== '') return safe;
+  return `${written.slice(0, maxNameLength - 65)}-${createHash('sha256').update(name).digest('hex')}`;
 }
 
 function encoded(character: string): string {

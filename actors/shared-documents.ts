@@ -46,7 +46,7 @@ export interface DocumentRows {
   close(): Promise<void>;
 }
 
-const longestStep = 2 ** 20;
+const maxStepLength = 2 ** 20;
 
 export interface SharedDocuments extends Documents {
   /** Reads the rows for the first time; resolves with the fault if that fails. */
@@ -245,7 +245,7 @@ export function createSharedDocuments({ home, place, connect, log }: SharedDocum
 
 /** By a step at random: a database that is set back would give the versions of the lost texts to other texts. */
 function versionAfter(version: number): number {
-  return version + randomInt(1, longestStep);
+  return version + randomInt(1, maxStepLength);
 }
 
 /**

@@ -38,12 +38,12 @@ export function socketPlaces(folder: string, name: SocketName, env: Env): readon
   // Sessions without the variable, such as those of cron or sudo, still find the folder that systemd makes.
   const runtime = [env.XDG_RUNTIME_DIR ?? '', `/run/user/${process.getuid?.()}`];
   const owned = runtime.filter((place) => place.startsWith('/') && isOwnFolder(place, 0o077));
-  const paths = owned.map((place) => socketIn(folder, name, place)).filter((path) => path.length <= longestPath);
+  const paths = owned.map((place) => socketIn(folder, name, place)).filter((path) => path.length <= maxPathLength);
   return [...new Set([first, ...paths])];
 }
 
 /** As in `socketIn`: longer paths cannot be bound. */
-const longestPath = 100;
+const maxPathLength = 100;
 
 function isOwnFolder(path: string, forbiddenMode: number): boolean {
   try {

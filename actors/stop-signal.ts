@@ -6,7 +6,7 @@
  * @see [AbortSignal.any whose source is gone](https://github.com/nodejs/node/issues/65995)
  */
 
-import { longestTimerMs } from '../machines/base/timer.ts';
+import { maxTimerMs } from '../machines/base/timer.ts';
 
 export interface StopSignal {
   readonly signal: AbortSignal;
@@ -45,7 +45,7 @@ export function createStopSignal(others: readonly (AbortSignal | null | undefine
       isOver = true;
       stop(new DOMException('the time is over', 'TimeoutError'));
     };
-    timer = setTimeout(end, Math.min(longestTimerMs, Math.max(0, leftMs)));
+    timer = setTimeout(end, Math.min(maxTimerMs, Math.max(0, leftMs)));
     // The work that is limited keeps the process alive if necessary.
     timer.unref();
   };

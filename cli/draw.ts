@@ -151,10 +151,10 @@ function rowPieces(
   // A connection's name already includes its server.
   const { server, ...others } = meta;
   const words = oneLine(stateWords(shownState(state, question)));
-  const longest = Math.max(leastName, room - widthOf(words) - widthOf(age) - 5);
+  const maxLength = Math.max(leastName, room - widthOf(words) - widthOf(age) - 5);
   const facts = factsText(name.endsWith(`/${server ?? ''}`) ? others : meta);
   return [
-    [cutTo(name, longest)],
+    [cutTo(name, maxLength)],
     ['  '],
     [words, style],
     [`  ${age}`, 'dim'],

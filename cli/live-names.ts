@@ -12,8 +12,8 @@ import type { Candidate } from './complete.ts';
 import type { GatewayPlace } from './context.ts';
 
 /** The person waits for the key to take effect. */
-const longestMs = 400;
-const mostRows = 100;
+const maxMs = 400;
+const maxRows = 100;
 
 interface Source {
   readonly method: string;
@@ -39,17 +39,17 @@ const sources: Readonly<Partial<Record<NameKind, Source>>> = {
   job: { method: 'cron.list', pick: (row) => named(row.id, row.name) },
   delivery: {
     method: 'webhook.deliveries',
-    params: { limit: mostRows },
+    params: { limit: maxRows },
     pick: (row) => named(row.delivery_id, `${String(row.route)} ${String(row.event)} ${String(row.status)}`),
   },
   run: {
     method: 'runs.list',
-    params: { limit: mostRows },
+    params: { limit: maxRows },
     pick: (row) => named(row.id, `${String(row.route)} ${String(row.event)} ${String(row.status)}`),
   },
   sending: {
     method: 'deliveries.list',
-    params: { limit: mostRows },
+    params: { limit: maxRows },
     pick: (row) => named(row.id, `${String(row.target)} ${String(row.route)} ${String(row.status)}`),
   },
   approval: {
@@ -66,14 +66,14 @@ export async function liveNames(
   profile: string | undefined,
 ): Promise<readonly Candidate[]> {
   if (kind === 'profile') return home === undefined ? [] : profileNames(home);
-  if (kind === 'actor') return actorNames(await askOnce(socket, 'inspect.tree', {}, longestMs));
+  if (kind === 'actor') return actorNames(await askOnce(socket, 'inspect.tree', {}, maxMs));
   const source = sources[kind];
   if (source === undefined) return [];
   const rows = await askOnce(
     socket,
     source.method,
     { ...source.params, ...(profile === undefined ? {} : { profile }) },
-    longestMs,
+    maxMs,
   );
   if (!Array.isArray(rows)) return [];
   return (rows as readonly JsonObject[])

@@ -50,12 +50,12 @@ const uncut = /^(?:ID|DELIVERY|RUN|KEY|NAME|SERVER|TOOL|URL|STATUS|STATE|SCHEDUL
 /** Sentences and addresses. If they do not fit beside the row, they are placed below it. */
 const sentenceHeads = /^(?:URL|REASON|WHY|PROBLEM|NOTE|MESSAGE|DESCRIPTION|RESULT)$/;
 /** Untrusted senders choose the length of names and ids: one must not widen every row. */
-const longestCell = 160;
-const longestSentence = 1_000;
+const maxCellLength = 160;
+const maxSentenceLength = 1_000;
 const leastColumn = 8;
 const between = '  ';
 const margin = '     ';
-const mostLinesBelow = 2;
+const maxLinesBelow = 2;
 
 /**
  * A table that fits the terminal: empty columns are left out, sentences are placed below their rows, the widest other
@@ -72,7 +72,9 @@ export function tableLines(
   rows: readonly (readonly string[])[],
 ): readonly [head: string, ...rows: string[]] {
   const cells = [head, ...rows].map((row) =>
-    row.map((text, column) => bounded(text, sentenceHeads.test(head[column] ?? '') ? longestSentence : longestCell)),
+    row.map((text, column) =>
+      bounded(text, sentenceHeads.test(head[column] ?? '') ? maxSentenceLength : maxCellLength),
+    ),
   );
   const natural = head.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? ''))));
   let shown = head.map((_, column) => column);
@@ -104,16 +106,16 @@ export function tableLines(
 }
 
 /** Text on one line, cut to the length of a cell. */
-export function bounded(text: string, longest = longestCell): string {
-  return cutTo(oneLine(text), longest);
+export function bounded(text: string, maxLength = maxCellLength): string {
+  return cutTo(oneLine(text), maxLength);
 }
 
 /** A sentence below its row, in a few lines at most. */
 function underneath(out: Output, text: string): string[] {
   if (text === '') return [];
   const lines = wrapped(text, out.columns - margin.length, '');
-  const kept = lines.slice(0, mostLinesBelow);
-  if (lines.length > mostLinesBelow) kept.push(cutTo(`${kept.pop()}…`, out.columns - margin.length));
+  const kept = lines.slice(0, maxLinesBelow);
+  if (lines.length > maxLinesBelow) kept.push(cutTo(`${kept.pop()}…`, out.columns - margin.length));
   return kept.map((line) => dim(out, `${margin}${line}`));
 }
 

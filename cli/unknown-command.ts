@@ -8,7 +8,7 @@ import { nearest } from '../machines/config/nearest.ts';
 import { type CliCommand, catalogue } from './catalogue.ts';
 
 /** More suggestions do not help. */
-const mostMeant = 5;
+const maxMeant = 5;
 
 /** The visible commands that begin with these words, including an exact match. */
 export function groupOf(path: readonly string[]): readonly CliCommand[] {
@@ -50,7 +50,7 @@ function meantBy(bare: readonly string[]): readonly string[] {
     ofAll.map(({ path }) => path[0] ?? ''),
   );
   const alone = group === undefined ? ofAll : ofAll.filter(({ path }) => path[0] === group);
-  if (alone.length > 0 && alone.length <= mostMeant) return alone.map(({ path }) => path.join(' '));
+  if (alone.length > 0 && alone.length <= maxMeant) return alone.map(({ path }) => path.join(' '));
   const corrected: string[] = [];
   for (const word of bare) {
     const next = groupOf(corrected).map(({ path }) => path[corrected.length] ?? '');

@@ -45,7 +45,7 @@ interface AssemblyPorts {
   readonly source: HomeSource;
   readonly documents: DocumentsInForce;
   readonly version: string;
-  readonly mostWaiting: number | undefined;
+  readonly maxWaiting: number | undefined;
   readonly paths: HomePaths;
   readonly homes: Homes;
   /** Why the webhook adapter must not start; null if it may. */
@@ -65,7 +65,7 @@ const documentsMs = 3_000;
 const trailLength = 24;
 
 export async function assembleDaemon(ports: AssemblyPorts) {
-  const { source, documents, version, mostWaiting, paths, homes, redactor, metrics, log } = ports;
+  const { source, documents, version, maxWaiting, paths, homes, redactor, metrics, log } = ports;
   const { home, env } = source;
   const nowMs = (): number => Date.now();
   /** For waits and windows: unaffected when the clock is set back. */
@@ -119,7 +119,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     wanted: () => homes.wanted().main.settings,
     every,
     answerOthers: async (question) => (await (placement?.answer(question) ?? host.nodes?.answer(question))) ?? '',
-    mostWaiting,
+    maxWaiting,
     log,
   });
   const { neighbours, keeper, load } = webhooks;
@@ -253,7 +253,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       runsThatWait: questions.runsThatWait,
       url: () => gatewayContext()?.url ?? undefined,
       webhookEnabled: () => settings().webhook.enabled,
-      webhookServer: () => webhooks.front(),
+      webhookServer: () => webhooks.httpServer(),
       webhookFault: () => gatewayContext()?.fault ?? undefined,
       configFault: () => {
         const { refusal } = root.getSnapshot().context;

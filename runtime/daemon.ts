@@ -24,13 +24,13 @@ interface DaemonOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
   /** How many runs, and how many deliveries, may wait in memory; 10,000 unless given. */
-  readonly mostWaiting?: number;
+  readonly maxWaiting?: number;
   /** Receives the parts before they start, to count them. */
   readonly lend?: (parts: DaemonParts) => void;
 }
 
 /** Runs the daemon until it is stopped. Resolves with the exit code. */
-export async function runDaemon({ home, env, version, mostWaiting, lend }: DaemonOptions): Promise<0 | 1> {
+export async function runDaemon({ home, env, version, maxWaiting, lend }: DaemonOptions): Promise<0 | 1> {
   // By default the engine allocates objects in the old heap if those of the same kind outlived the young one at the start,
   // when that is small and mostly in use. A request's context there keeps its payload alive, long after the answer, until
   // the old heap is collected (docs/decisions/0013-young-heap.md).
@@ -69,7 +69,7 @@ export async function runDaemon({ home, env, version, mostWaiting, lend }: Daemo
   await sweepAbandoned(writtenFolders(first, paths), Date.now());
 
   const parts = await assembleDaemon({
-    ...{ source, documents, version, mostWaiting, paths, homes, blocked, redactor, metrics, log },
+    ...{ source, documents, version, maxWaiting, paths, homes, blocked, redactor, metrics, log },
     hold: lock.value.hold,
   });
   const { root, webhooks, every, reload } = parts;

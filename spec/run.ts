@@ -23,7 +23,7 @@ import { stringify } from 'yaml';
 import { planUnits, type Unit } from './runner/plan.ts';
 import { endAll, type FileResult, runUnit, type UnitOptions } from './runner/run-unit.ts';
 
-const mostFlaky = 3;
+const maxFlaky = 3;
 /** A unit that reports nothing for so long hangs. It never judges speed: no test waits a tenth of it between two assertions. */
 const silenceMs = 600_000;
 /** Far more than the homes and databases of one run take. */
@@ -34,7 +34,7 @@ const all = process.argv.includes('--all');
 /** Processes at a time. One more than there are processors: a journey also waits. */
 const jobs = Number(process.env.SPEC_JOBS ?? Math.min(8, availableParallelism()) + 1);
 /** With those that start only while the processors have nothing to do, as on a quiet machine during the journeys. */
-const mostJobs = process.env.SPEC_JOBS === undefined ? jobs + 2 : jobs;
+const maxJobs = process.env.SPEC_JOBS === undefined ? jobs + 2 : jobs;
 /** Half of one of two processors. */
 const muchIdle = 0.25;
 const lookEveryMs = 2_000;
@@ -63,7 +63,7 @@ process.once('exit', () => {
 
 if (all) process.stdout.write(`seed of the properties: ${seed} (SPEC_SEED=${seed} repeats it)\n`);
 // More than run at a time, so that none runs alone for long at the end.
-const first = await runAll(planUnits({ folder, all, words, groups: mostJobs }));
+const first = await runAll(planUnits({ folder, all, words, groups: maxJobs }));
 const results = new Map(first.map((result) => [result.file, result]));
 
 // A file whose process ended before its turn was not run yet; it has its first run now.
@@ -108,7 +108,7 @@ async function runAll(units: readonly Unit[]): Promise<readonly FileResult[]> {
   const more: Promise<void>[] = [];
   const idle = idleMeter();
   const looking = setInterval(() => {
-    if (idle() > muchIdle && running < mostJobs && queue.length > 0) more.push(runNext());
+    if (idle() > muchIdle && running < maxJobs && queue.length > 0) more.push(runNext());
   }, lookEveryMs);
   await Promise.all(Array.from({ length: jobs }, work));
   clearInterval(looking);
@@ -183,8 +183,8 @@ function report(files: readonly FileResult[]): void {
   const passed = files.reduce((sum, file) => sum + file.passed, 0);
   let failed = files.reduce((sum, file) => sum + file.failures.length, 0);
   const flakyFiles = new Set(flaky.map((line) => line.slice(0, line.indexOf(': ')))).size;
-  if (flakyFiles > mostFlaky) {
-    say(`${flakyFiles} files are flaky; more than ${mostFlaky} fail the run`);
+  if (flakyFiles > maxFlaky) {
+    say(`${flakyFiles} files are flaky; more than ${maxFlaky} fail the run`);
     failed += 1;
   }
   if (files.length === 0) {

@@ -27,8 +27,8 @@ export type AskPerson = (question: ClarifyQuestion, signal: AbortSignal) => Prom
 
 /** The same time as for the approval of a call. */
 const patienceMs = 300_000;
-const longestQuestion = 2_000;
-const mostChoices = 10;
+const maxQuestionLength = 2_000;
+const maxChoices = 10;
 
 export function createClarify(ask: AskPerson): BuiltInTool {
   return {
@@ -54,13 +54,13 @@ export function createClarify(ask: AskPerson): BuiltInTool {
         return { text: 'clarify: give the question as a text', isError: true };
       }
       const options = choicesIn(choices);
-      if (options.length > mostChoices) {
-        return { text: `clarify: ask with at most ${mostChoices} choices, or without`, isError: true };
+      if (options.length > maxChoices) {
+        return { text: `clarify: ask with at most ${maxChoices} choices, or without`, isError: true };
       }
       const answer = { type: 'string', title: 'Answer', ...(options.length === 0 ? {} : { enum: options }) };
       const outcome = await ask(
         {
-          message: cut(stripTags(question), longestQuestion),
+          message: cut(stripTags(question), maxQuestionLength),
           form: { type: 'object', properties: { answer }, required: ['answer'] },
           timeoutMs: patienceMs,
         },
@@ -89,5 +89,5 @@ export function createClarify(ask: AskPerson): BuiltInTool {
 function choicesIn(given: Json | undefined): readonly string[] {
   if (!Array.isArray(given)) return [];
   const texts = (given as readonly Json[]).filter((one) => typeof one === 'string' && one.trim() !== '') as string[];
-  return [...new Set(texts.map((one) => cut(stripTags(one), longestQuestion)))];
+  return [...new Set(texts.map((one) => cut(stripTags(one), maxQuestionLength)))];
 }

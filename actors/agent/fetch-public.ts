@@ -37,8 +37,8 @@ interface FetchPublicPorts {
 
 export type FetchPublic = (request: FetchRequest, signal: AbortSignal) => Promise<FetchOutcome>;
 
-const mostRedirects = 5;
-const longestUrl = 4_096;
+const maxRedirects = 5;
+const maxUrlLength = 4_096;
 
 const defaultPorts: FetchPublicPorts = {
   resolve: (host) => lookup(host, { all: true }),
@@ -51,7 +51,7 @@ export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchP
     const stop = createStopSignal([signal], request.timeoutMs);
     try {
       let at = request.url;
-      for (let hop = 0; hop <= mostRedirects; hop += 1) {
+      for (let hop = 0; hop <= maxRedirects; hop += 1) {
         const url = readUrl(at);
         // The system resolver cannot be cancelled.
         const addresses = await unlessAborted(addressesOf(url, resolve), stop.signal);
@@ -64,7 +64,7 @@ export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchP
         answer.destroy();
         at = next;
       }
-      throw new Refusal(`it redirects more than ${mostRedirects} times`);
+      throw new Refusal(`it redirects more than ${maxRedirects} times`);
     } catch (thrown) {
       if (thrown instanceof Refusal) return { kind: 'refused', why: thrown.message };
       if (signal.aborted) return { kind: 'refused', why: 'the run was stopped' };
@@ -82,7 +82,7 @@ export function createFetchPublic(ports: Partial<FetchPublicPorts> = {}): FetchP
 class Refusal extends Error {}
 
 function readUrl(text: string): URL {
-  if (text.length > longestUrl || !URL.canParse(text))
+  if (text.length > maxUrlLength || !URL.canParse(text))
     throw new Refusal('that is no URL; give a complete one, https://…');
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new Refusal('only http and https URLs are fetched');

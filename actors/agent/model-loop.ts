@@ -65,7 +65,7 @@ export type LoopOutcome = { readonly spending: Spending } & (
 );
 
 /** Characters that one tool result may add to the conversation. */
-const longestReply = 100_000;
+const maxReplyLength = 100_000;
 const stopped = 'the run was stopped';
 
 export async function runModelLoop(
@@ -153,6 +153,6 @@ async function carryOut(
 }
 
 function bounded(text: string): string {
-  const kept = cut(text, longestReply);
+  const kept = cut(text, maxReplyLength);
   return kept.length === text.length ? text : `${kept}\n[${text.length - kept.length} characters left out]`;
 }

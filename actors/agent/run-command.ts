@@ -6,7 +6,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut } from '../../machines/base/json.ts';
-import { longestTimerMs } from '../../machines/base/timer.ts';
+import { maxTimerMs } from '../../machines/base/timer.ts';
 import { asArgument, runVariables, senderVariables } from '../../machines/config/program-variables.ts';
 import { joinGlobs } from '../../machines/mcp/glob.ts';
 import { isExhausted } from '../exhaustion.ts';
@@ -28,7 +28,7 @@ const maxResponseBytes = 10 * 1_048_576;
 const keptReason = 500;
 const nameable = new RegExp(`\\$\\{(${runVariables.join('|')})\\}`, 'g');
 /** Characters per variable: far below the limits of the systems for starting a program, far above any real value. */
-const longestVariable = 16_384;
+const maxVariableLength = 16_384;
 
 export function createCommandRunner(settings: CommandRunnerSettings): AgentRunner {
   return async (request, signal) => {
@@ -74,7 +74,7 @@ async function runProgram(
     stdin: request.prompt,
     ...(request.handOver === undefined ? {} : { before: request.handOver }),
     // The signal carries the run's own time limit; this one only has to be longer.
-    timeoutMs: longestTimerMs,
+    timeoutMs: maxTimerMs,
     maxOutputBytes: maxResponseBytes,
     signal,
   });
@@ -109,7 +109,7 @@ function plainText(printed: string): string {
  */
 function startable(variables: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(variables);
-  return Object.fromEntries(entries.map(([name, value]) => [name, cut(value.replaceAll('\0', ''), longestVariable)]));
+  return Object.fromEntries(entries.map(([name, value]) => [name, cut(value.replaceAll('\0', ''), maxVariableLength)]));
 }
 
 /** No shell is involved, so variables are substituted here, in one pass: a substituted value is not expanded again. */

@@ -49,7 +49,7 @@ export interface StreamLimits {
   readonly maxCalls: number;
   readonly attempts: number;
   /** If the endpoint asks for a longer wait, the request fails instead. */
-  readonly longestWaitMs: number;
+  readonly maxWaitMs: number;
 }
 
 export type ModelVerdict =
@@ -84,10 +84,10 @@ const defaultLimits: StreamLimits = {
   // The tool loop runs 32 calls of one answer and refuses the rest one by one; no working model asks for this many.
   maxCalls: 256,
   attempts: 4,
-  longestWaitMs: 120_000,
+  maxWaitMs: 120_000,
 };
 const firstWaitMs = 1_000;
-const longestBackoffMs = 30_000;
+const maxBackoffMs = 30_000;
 const retryableStatuses: ReadonlySet<number> = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529]);
 /** The error texts of these statuses describe the request; those of others may quote the key. */
 const reportingStatuses: ReadonlySet<number> = new Set([400, 404, 413, 422]);
@@ -144,7 +144,7 @@ export async function streamModel(
     if (!outcome.retryable) return failed(outcome.why);
     if (attempt >= limits.attempts) return failed(`${outcome.why}; asked ${attempt} times`);
     const waitMs = outcome.waitMs ?? backoffMs(attempt, ports.random());
-    if (waitMs > limits.longestWaitMs) {
+    if (waitMs > limits.maxWaitMs) {
       return failed(`${outcome.why}; it asks to be left alone for ${Math.ceil(waitMs / 1_000)} s`);
     }
     ports.onAgain?.(outcome.why);
@@ -162,7 +162,7 @@ export function sum(one: Tokens, other: Tokens): Tokens {
 
 /** Exponential backoff. Half of it is random, so that runs that failed together do not retry together. */
 function backoffMs(attempt: number, chance: number): number {
-  const whole = Math.min(longestBackoffMs, firstWaitMs * 2 ** (attempt - 1));
+  const whole = Math.min(maxBackoffMs, firstWaitMs * 2 ** (attempt - 1));
   return Math.round(whole * (0.5 + chance / 2));
 }
 
@@ -195,7 +195,7 @@ async function askOnce(model: ModelSettings, question: ModelQuestion, asking: As
     return verdictOn(draft, 'it broke off before its end');
   } catch (thrown) {
     const { tokens } = draft;
-    if (thrown instanceof Unusable) return { kind: 'failed', why: thrown.message, retryable: thrown.passing, tokens };
+    if (thrown instanceof Unusable) return { kind: 'failed', why: thrown.message, retryable: thrown.retryable, tokens };
     const untrusted = certificateProblem(thrown);
     if (untrusted !== undefined)
       return { kind: 'failed', why: `the model endpoint: ${untrusted.why}`, retryable: untrusted.passes, tokens };
@@ -212,10 +212,10 @@ async function askOnce(model: ModelSettings, question: ModelQuestion, asking: As
 
 /** A reason written by this file, safe to show. */
 class Unusable extends Error {
-  readonly passing: boolean;
-  constructor(message: string, passing: boolean) {
+  readonly retryable: boolean;
+  constructor(message: string, retryable: boolean) {
     super(message);
-    this.passing = passing;
+    this.retryable = retryable;
   }
 }
 
@@ -310,7 +310,7 @@ function verdictOn(draft: Draft, otherwise: string): Attempt {
   }
   if (fault !== null) {
     const why = `the model endpoint ended its answer with an error (${fault.type})`;
-    return { kind: 'failed', why, retryable: fault.passing, tokens };
+    return { kind: 'failed', why, retryable: fault.retryable, tokens };
   }
   const answer = answerOf(draft);
   if (answer !== undefined) return { kind: 'answered', answer };
@@ -332,15 +332,15 @@ async function refusalOf(
     const why = 'the model endpoint answered with a redirect; give agent.model.base_url as it leads';
     return { kind: 'failed', why, retryable: false, tokens: noTokens };
   }
-  const passing =
+  const retryable =
     (retryableStatuses.has(status) && !(status === 429 && spentQuota.test(text))) ||
     (status === 400 && text.includes(`"${unreadCall}"`));
   const message = reportingStatuses.has(status) ? messageIn(text, model) : '';
   const overflows = saysOverflow(message);
-  const cure = passing ? '' : overflows ? '; give the model a larger context, or ask for less' : cureOf(status, text);
+  const cure = retryable ? '' : overflows ? '; give the model a larger context, or ask for less' : cureOf(status, text);
   const isInvalid = status === 400 || status === 422;
   const refuses = isInvalid ? refusedIn(text, { body, without }) : undefined;
-  const waitMs = passing
+  const waitMs = retryable
     ? retryAfterMs(
         {
           header: headers.get('retry-after'),
@@ -353,7 +353,7 @@ async function refusalOf(
   return {
     kind: 'failed',
     why: `the model endpoint answered HTTP ${status}${said}${message}${cure}`,
-    retryable: passing,
+    retryable,
     tokens: noTokens,
     ...(waitMs === undefined ? {} : { waitMs }),
     ...(refuses === undefined ? {} : { refuses }),

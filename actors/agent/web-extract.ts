@@ -11,7 +11,7 @@ import type { BuiltInTool } from './model-loop.ts';
 
 const timeoutMs = 20_000;
 const maxBytes = 2_097_152;
-const longestText = 20_000;
+const maxTextLength = 20_000;
 const readable = [
   'text/',
   'application/json',
@@ -25,7 +25,7 @@ export function createWebExtract(fetchPublic: FetchPublic): BuiltInTool {
   return {
     offer: {
       name: 'web_extract',
-      description: `Reads a public web page and returns its text, at most ${longestText} characters of it.`,
+      description: `Reads a public web page and returns its text, at most ${maxTextLength} characters of it.`,
       inputSchema: {
         type: 'object',
         properties: { url: { type: 'string', description: 'The complete URL, https://…' } },
@@ -40,7 +40,7 @@ export function createWebExtract(fetchPublic: FetchPublic): BuiltInTool {
       const isPage = /^(?:text\/html|application\/xhtml)/.test(outcome.type);
       const { title, text } = isPage ? readableText(source) : { title: '', text: source };
       const clean = stripTags(text);
-      const kept = cut(clean, longestText);
+      const kept = cut(clean, maxTextLength);
       const head = title === '' ? outcome.url : `${stripTags(title)}\n${outcome.url}`;
       const tail = kept.length === clean.length ? '' : `\n\n[${clean.length - kept.length} characters left out]`;
       return { text: `${head}\n\n${kept}${tail}`, isError: false };

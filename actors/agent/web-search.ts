@@ -15,9 +15,9 @@ import type { BuiltInTool, ToolAnswer } from './model-loop.ts';
 
 const timeoutMs = 20_000;
 const maxBytes = 2_097_152;
-const mostResults = 10;
+const maxResults = 10;
 const defaultResults = 5;
-const longestSnippet = 500;
+const maxSnippetLength = 500;
 
 export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInTool {
   return {
@@ -31,7 +31,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
           limit: {
             type: 'integer',
             minimum: 1,
-            maximum: mostResults,
+            maximum: maxResults,
             description: `How many results; ${defaultResults} unless given.`,
           },
         },
@@ -40,7 +40,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
     },
     async call({ query, limit }, signal) {
       if (typeof query !== 'string' || query.trim() === '') return failure('give the query as a text');
-      const most = typeof limit === 'number' ? Math.min(mostResults, Math.max(1, Math.floor(limit))) : defaultResults;
+      const max = typeof limit === 'number' ? Math.min(maxResults, Math.max(1, Math.floor(limit))) : defaultResults;
       const stop = createStopSignal([signal], timeoutMs);
       let isProxied = false;
       try {
@@ -66,7 +66,7 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
         }
         const found = resultsIn(await boundedText(response));
         if (found === undefined) return failure('the search endpoint answered with what is no list of results');
-        return { text: formatResults(found.slice(0, most)), isError: false };
+        return { text: formatResults(found.slice(0, max)), isError: false };
       } catch (thrown) {
         if (signal.aborted) return failure('the run was stopped');
         if (stop.isTimeOver()) return failure(`no answer within ${timeoutMs / 1_000} s`);
@@ -112,7 +112,7 @@ function resultsIn(text: string): readonly Found[] | undefined {
 }
 
 function plain(value: Json | undefined): string {
-  return typeof value === 'string' ? cut(stripTags(value).replace(/\s+/g, ' ').trim(), longestSnippet) : '';
+  return typeof value === 'string' ? cut(stripTags(value).replace(/\s+/g, ' ').trim(), maxSnippetLength) : '';
 }
 
 function formatResults(results: readonly Found[]): string {

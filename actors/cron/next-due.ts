@@ -10,7 +10,7 @@ import { nextOfInterval } from '../../machines/cron/expression.ts';
 import type { NextDue } from '../../machines/cron/job.ts';
 
 /** Parsing an expression costs more than evaluating it, and there are few different ones. */
-const mostKept = 500;
+const maxKept = 500;
 
 export function createNextDue(): NextDue {
   const kept = new Map<string, Cron | undefined>();
@@ -25,7 +25,7 @@ export function createNextDue(): NextDue {
   function cronOf(expression: string, zone: string | undefined): Cron | undefined {
     const name = `${expression}|${zone ?? ''}`;
     if (kept.has(name)) return kept.get(name);
-    if (kept.size >= mostKept) kept.clear();
+    if (kept.size >= maxKept) kept.clear();
     let cron: Cron | undefined;
     const timezone = zone ?? hostZone();
     try {

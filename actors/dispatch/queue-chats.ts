@@ -24,12 +24,12 @@ export interface Chat {
 }
 
 /** Idle chats are removed once the map has so many entries, and again when it has twice the number that was left. */
-const mostIdleChats = 1_000;
+const maxIdleChats = 1_000;
 
 export function createQueueChats(steadyMs: () => number) {
   const chats = new Map<string, Chat>();
   const held = new Map<string, Chat>();
-  let sweepAt = mostIdleChats;
+  let sweepAt = maxIdleChats;
 
   function endHold(chat: Chat, now: number): void {
     if (chat.heldFor === undefined || chat.heldUntilMs > now) return;
@@ -53,7 +53,7 @@ export function createQueueChats(steadyMs: () => number) {
       if (chats.size >= sweepAt) {
         forgetIdle();
         // A chat in use cannot be removed. Sweeping for each new chat would take quadratic time.
-        sweepAt = Math.max(mostIdleChats, 2 * chats.size);
+        sweepAt = Math.max(maxIdleChats, 2 * chats.size);
       }
       chat = {
         waiting: new Set(),

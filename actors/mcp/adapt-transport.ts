@@ -145,11 +145,11 @@ export function readPlainAnswers(fetch: FetchLike): FetchLike {
 }
 
 /** Messages of one batch: the client reads all of them in one turn. */
-const mostTogether = 1_000;
+const maxTogether = 1_000;
 
 function plainAnswer(given: unknown): unknown {
   if (Array.isArray(given)) {
-    if (given.length > mostTogether) throw new Error(`answers with a batch of more than ${mostTogether} messages`);
+    if (given.length > maxTogether) throw new Error(`answers with a batch of more than ${maxTogether} messages`);
     return given.map(plainAnswer);
   }
   if (!isJsonObject(given)) return given;

@@ -11,8 +11,8 @@ import type { Handshake } from '../../machines/mcp/era.ts';
 import type { Handler } from './adapt-transport.ts';
 import type { OpenTransport } from './transports.ts';
 
-export const mostMembers = 10_000;
-const tooMany = `a message may have ${mostMembers} members, and this one has more`;
+export const maxMembers = 10_000;
+const tooMany = `a message may have ${maxMembers} members, and this one has more`;
 
 /** The lists of a result that may be long, and the schema of a result with one. */
 const longLists = {
@@ -34,7 +34,7 @@ export function boundMessages(
       const isOpen = hasOpened();
       const result = isOpen && 'result' in message ? (message.result as JsonObject | null) : null;
       const isShort = checkedLists.every((key) => result === null || isShortened(result, key));
-      if (isShort && !hasMoreThan(mostMembers, checkedOf(message, isOpen) as Json)) {
+      if (isShort && !hasMoreThan(maxMembers, checkedOf(message, isOpen) as Json)) {
         next(message, extra);
         return;
       }
@@ -62,11 +62,11 @@ function checkedOf(message: JSONRPCMessage, isOpen: boolean): unknown {
 /** Ends a long list behind its first wrong item, so that one is explained. Returns false if an item has too many members. */
 function isShortened(result: JsonObject, key: LongList): boolean {
   const list = result[key];
-  if (list === undefined || !hasMoreThan(mostMembers, list)) return true;
+  if (list === undefined || !hasMoreThan(maxMembers, list)) return true;
   if (!Array.isArray(list)) return false;
   const items = list as readonly Json[];
   for (const [at, item] of items.entries()) {
-    if (hasMoreThan(mostMembers, item)) return false;
+    if (hasMoreThan(maxMembers, item)) return false;
     const verdict = longLists[key]['~standard'].validate({ [key]: [item] }) as { readonly issues?: unknown };
     if (verdict.issues === undefined) continue;
     Object.assign(result, { [key]: items.slice(0, at + 1) });
@@ -76,14 +76,14 @@ function isShortened(result: JsonObject, key: LongList): boolean {
 }
 
 /** Without recursion, which a deep message would carry beyond the stack. */
-export function hasMoreThan(most: number, value: Json): boolean {
+export function hasMoreThan(max: number, value: Json): boolean {
   const open: Json[] = [value];
   let members = 0;
   for (let held = open.pop(); held !== undefined; held = open.pop()) {
     if (typeof held !== 'object' || held === null) continue;
     for (const inner of Array.isArray(held) ? (held as readonly Json[]) : Object.values(held)) {
       members += 1;
-      if (members > most) return true;
+      if (members > max) return true;
       if (typeof inner === 'object') open.push(inner);
     }
   }

@@ -22,7 +22,7 @@ const closings = [0x5d, 0x7d];
 const isRead = new Uint8Array(256);
 for (const byte of [lineFeed, carriageReturn, quote, backslash, comma, ...openings, ...closings]) isRead[byte] = 1;
 /** A result of as many characters as a caller gets by default has no more values. */
-export const mostValues = 1_000_000;
+export const maxValues = 1_000_000;
 /** Lines of a stream that are passed on in one piece. */
 const linesTogether = 16;
 
@@ -64,7 +64,7 @@ export async function boundBody(
   const tooMany = (): Error => {
     exceeded?.();
     return new OversizedFailure(
-      `a message of it has more than ${mostValues} values, or is nested more than ${deepestRead} deep`,
+      `a message of it has more than ${maxValues} values, or is nested more than ${deepestRead} deep`,
     );
   };
   if (!isStream && Number(headers.get('content-length')) > maxBytes) {
@@ -137,7 +137,7 @@ function bytesOfAll(): ByteCount {
 
 /** A line ends with a line feed, a carriage return or both. */
 const blankLines = ['\n\n', '\r\r', '\n\r\n'];
-const longestBlank = 3;
+const maxBlankLength = 3;
 
 /** Counts from the last blank line, which may span two chunks. */
 function bytesOfEvent(): ByteCount {
@@ -151,7 +151,7 @@ function bytesOfEvent(): ByteCount {
     });
     const end = Math.max(...ends);
     bytes = end > before.length ? text.length - end : bytes + chunk.byteLength;
-    before = Buffer.from(text.subarray(-(longestBlank - 1)));
+    before = Buffer.from(text.subarray(-(maxBlankLength - 1)));
     return bytes;
   };
 }
@@ -192,7 +192,7 @@ function valuesOfMessage(isStream: boolean): (chunk: Uint8Array) => boolean {
         values += 1;
         depth += 1;
       } else if (quoted && byte === backslash && !endsLine(chunk[at + 1])) at += 1;
-      if (values > mostValues || depth > deepestRead) return false;
+      if (values > maxValues || depth > deepestRead) return false;
     }
     escaped = at > chunk.length;
     lineBytes = chunk.length - lineStart;

@@ -90,9 +90,9 @@ const cutOffStatuses: ReadonlySet<number> = new Set([408, 499]);
 /** The statuses of a proxy that does not reach the server. */
 const proxyStatuses: ReadonlySet<number> = new Set([502, 503, 504]);
 /** An error of the server is its answer: a command's output often ends with what went wrong. */
-const longestAnswer = 4_000;
-const longestAddress = 2_000;
-const mostAddresses = 3;
+const maxAnswerLength = 4_000;
+const maxAddressLength = 2_000;
+const maxAddresses = 3;
 const unsentCodes: ReadonlySet<string> = new Set([SdkErrorCode.NotConnected, SdkErrorCode.SendFailed]);
 
 /** Never throws, whatever was thrown. */
@@ -114,7 +114,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
       if (failure.code === streamEndedCode) return lost(true, streamEndedWords);
       if (failure.code === answerCutCode) return { kind: 'unusable', why: failure.message };
       return {
-        ...refusedBy(failure.code, `${untrustedWords(failure.message, longestAnswer)}${addressesOf(thrown)}`),
+        ...refusedBy(failure.code, `${untrustedWords(failure.message, maxAnswerLength)}${addressesOf(thrown)}`),
         ...outdated(failure),
       };
     case 'http':
@@ -169,10 +169,10 @@ function addressesOf(thrown: unknown): string {
   if (!Array.isArray(asked)) return '';
   const urls = (asked as readonly Json[]).flatMap((one) => {
     const url = isJsonObject(one) ? one.url : undefined;
-    const isWeb = typeof url === 'string' && url.length <= longestAddress && /^https?:\/\//i.test(url);
-    return isWeb ? [untrustedWords(url, longestAddress)] : [];
+    const isWeb = typeof url === 'string' && url.length <= maxAddressLength && /^https?:\/\//i.test(url);
+    return isWeb ? [untrustedWords(url, maxAddressLength)] : [];
   });
-  const named = urls.slice(0, mostAddresses).join(' and ');
+  const named = urls.slice(0, maxAddresses).join(' and ');
   return named === '' ? '' : `; it asks you to open ${named} in a browser and to call again`;
 }
 

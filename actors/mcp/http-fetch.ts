@@ -62,9 +62,9 @@ export interface ServerFetch {
 const defaultMaxBodyBytes = 64 * 1_048_576;
 const bodyAway =
   'would take the request to another origin and is not followed; put that address in url, or set cross_origin_redirects: true';
-const mostRedirects = 5;
+const maxRedirects = 5;
 /** Servers and proxies take less in all; many reset the connection, which would not show whether the tool ran. */
-const longestArgument = 65_536;
+const maxArgumentLength = 65_536;
 
 /** Throws a SettingFailure for a header that HTTP does not allow. */
 export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
@@ -119,9 +119,9 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
     };
     const headers = new Headers(init.headers);
     for (const [name, { length }] of headers)
-      if (length > longestArgument && name.startsWith('mcp-param-'))
+      if (length > maxArgumentLength && name.startsWith('mcp-param-'))
         throw new LongHeaderFailure(
-          `was not sent: an argument travels in the header ${name}, with ${length} of at most ${longestArgument} characters`,
+          `was not sent: an argument travels in the header ${name}, with ${length} of at most ${maxArgumentLength} characters`,
         );
     let trusted = request.url.origin === own.origin;
     let shown = '';
@@ -153,8 +153,8 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       const refusal =
         init.redirect === 'error'
           ? 'is not allowed here; check url'
-          : followed === mostRedirects
-            ? `is number ${mostRedirects + 1} and is not followed; check url`
+          : followed === maxRedirects
+            ? `is number ${maxRedirects + 1} and is not followed; check url`
             : (next.refusal ?? (carriesBodyAway(request, next.request) ? bodyAway : undefined));
       if (refusal !== undefined)
         throw new RedirectFailure(`mcp server "${server}": its redirect to ${next.shown} ${refusal}`);

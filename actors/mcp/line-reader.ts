@@ -32,7 +32,7 @@ const openingBrace = 0x7b;
 /** A brace behind a byte order mark, as latin1. */
 const markedBrace = '\u00ef\u00bb\u00bf{';
 /** Garbage lines passed on in one piece, so that a flood of them does not cost a call each. */
-const mostTogether = 16;
+const maxTogether = 16;
 const nothing = Buffer.alloc(0);
 
 export function createLineReader(maxLineBytes: number, sink: LineSink): LineReader {
@@ -79,7 +79,7 @@ export function createLineReader(maxLineBytes: number, sink: LineSink): LineRead
   function rubbish(): boolean {
     const from = at;
     let count = 0;
-    while (count < mostTogether) {
+    while (count < maxTogether) {
       const first = firstByte(chunk, at);
       const end = first === chunk.length || chunk[first] === openingBrace ? -1 : chunk.indexOf(lineFeed, first);
       if (end === -1 || chunk[first] === lineFeed || end - at > maxLineBytes) break;

@@ -26,10 +26,10 @@ const listings: ReadonlySet<string> = new Set([
   'prompts/list',
 ]);
 /** The latest requests, whose streams may still be resumed. */
-const mostRequests = 256;
+const maxRequests = 256;
 /** Limit per request. */
-const mostEventIds = 16;
-const longestEventId = 1_024;
+const maxEventIds = 16;
+const maxEventIdLength = 1_024;
 /** The SDK's parser may drop one byte order mark more than the decoder. */
 const idLine = /[\r\n]\ufeff?id: ?([^\r\n]*)(?=[\r\n])/g;
 const idStart = /^[\r\n]\ufeff?id:/;
@@ -43,13 +43,13 @@ export function createPageBounds(): PageBounds {
 
   const keep = (request: string | number, event: string): void => {
     const events = resumable.get(request) ?? new Set();
-    if (event.length > longestEventId || (events.size >= mostEventIds && !events.has(event))) {
+    if (event.length > maxEventIdLength || (events.size >= maxEventIds && !events.has(event))) {
       unkept = request;
       return;
     }
     resumable.set(request, events.add(event));
     const [oldest] = resumable.keys();
-    if (resumable.size > mostRequests && oldest !== undefined) resumable.delete(oldest);
+    if (resumable.size > maxRequests && oldest !== undefined) resumable.delete(oldest);
   };
 
   const boundsOf = (request: string | number) => ({
@@ -91,7 +91,7 @@ function eventIds(found: (id: string) => void): (chunk: Uint8Array) => void {
     for (const [, id = ''] of text.matchAll(idLine)) if (id !== '') found(withoutBlanks(id));
     const end = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r'));
     const line = text.slice(Math.max(0, end));
-    const isLong = line.length > longestEventId + 8;
+    const isLong = line.length > maxEventIdLength + 8;
     if (isLong && idStart.test(line)) found(line);
     rest = end === -1 || isLong ? 'x' : line;
   };

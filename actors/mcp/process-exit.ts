@@ -11,7 +11,7 @@ import { isExhausted } from '../exhaustion.ts';
 /** How often a dying group is checked. */
 const lookMs = 5;
 /** SIGKILL takes milliseconds, but a process that hangs in the kernel ends only when the kernel releases it. */
-const mostLooksMs = 1_000;
+const maxLooksMs = 1_000;
 
 interface EndingGroup {
   /** The group's id, which is its leader's process id. */
@@ -34,7 +34,7 @@ export async function endGroup({ group, exited, sweep, politeMs, termMs }: Endin
   }
   await sweep();
   // With the leader gone, the rest of the group has no purpose.
-  for (let waitedMs = 0; signalGroup(group, 'SIGKILL') && waitedMs < mostLooksMs; waitedMs += lookMs) {
+  for (let waitedMs = 0; signalGroup(group, 'SIGKILL') && waitedMs < maxLooksMs; waitedMs += lookMs) {
     if (!(await livesOn(group))) return;
     await wait(lookMs);
   }

@@ -20,8 +20,8 @@ import { servedGateways } from '../../machines/mcp/served-gateways.ts';
 import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Handler } from './adapt-transport.ts';
-import { hasMoreThan, mostMembers } from './bound-messages.ts';
-import { mostValues } from './bounded-body.ts';
+import { hasMoreThan, maxMembers } from './bound-messages.ts';
+import { maxValues } from './bounded-body.ts';
 import { OversizedFailure, OwnToolsFailure } from './connect-errors.ts';
 import type { OpenTransport } from './transports.ts';
 
@@ -47,8 +47,8 @@ const maxEmptyPages = 64;
 const wrongHeader = 'an x-mcp-header in its inputSchema is not one that the protocol allows';
 
 /** Of one listing: the SDK explains each. */
-const mostMistakes = 100_000;
-const tooManyMistakes = `the entries before have more than ${mostMistakes} mistakes`;
+const maxMistakes = 100_000;
+const tooManyMistakes = `the entries before have more than ${maxMistakes} mistakes`;
 
 type Method = keyof typeof lists;
 type List = (typeof lists)[Method];
@@ -113,8 +113,8 @@ export function createListReader(
     const answer = await work().catch((thrown: unknown) => {
       const refused = latest.get(method);
       if (refused !== undefined && (refused.isTooLong || isCut(refused.request))) {
-        const most = `${maxPageBytes / 1_048_576} MiB, ${mostValues} values or ${deepestRead} levels`;
-        const words = `the answer to its ${method} has more than ${most} in one page`;
+        const max = `${maxPageBytes / 1_048_576} MiB, ${maxValues} values or ${deepestRead} levels`;
+        const words = `the answer to its ${method} has more than ${max} in one page`;
         throw new OversizedFailure(words);
       }
       if (repairs || !(thrown instanceof SdkError) || thrown.code !== SdkErrorCode.InvalidResult) throw thrown;
@@ -223,7 +223,7 @@ function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Readi
     const id = idOf(entry);
     if (typeof id === 'string') listed.known.add(id);
   }
-  const isChecked = repairs || hasMoreThan(mostMembers, admitted);
+  const isChecked = repairs || hasMoreThan(maxMembers, admitted);
   const given = isChecked ? repaired(admitted, listed, isLegacy) : admitted;
   for (const entry of given) listed.given.push(nameOf(entry));
   Object.assign(page, { [list.key]: given });
@@ -238,7 +238,7 @@ function readPage(page: JsonObject, listed: Listed, { repairs, isLegacy }: Readi
 function repaired(entries: readonly Json[], listed: Listed, isLegacy: boolean): readonly Json[] {
   const { list, leftOut } = listed;
   return entries.flatMap((entry) => {
-    if (listed.mistakes > mostMistakes) {
+    if (listed.mistakes > maxMistakes) {
       leftOut.add(nameOf(entry), tooManyMistakes);
       return [];
     }

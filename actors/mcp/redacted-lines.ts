@@ -16,9 +16,9 @@ interface RedactedLines {
 
 const lineFeed = 0x0a;
 /** Up to this length an unfinished line is held completely. */
-const longestLine = 16_384;
+const maxLineLength = 16_384;
 /** Longest secret that does not contain a line end. */
-const longestSecret = 4_096;
+const maxSecretLength = 4_096;
 
 export function createRedactedLines(redact: (line: string) => string): RedactedLines {
   let held: Buffer = Buffer.alloc(0);
@@ -35,7 +35,7 @@ export function createRedactedLines(redact: (line: string) => string): RedactedL
       const ended = end === 0 ? [] : [whole(Buffer.concat([held, bytes.subarray(0, end)]))];
       // Copied, because a subarray would keep the complete chunk in memory.
       held = end === 0 ? Buffer.concat([held, bytes]) : Buffer.from(bytes.subarray(end));
-      if (held.length > longestLine) {
+      if (held.length > maxLineLength) {
         const seam = seamOf(held, redact);
         ended.push(whole(held.subarray(0, seam)));
         held = Buffer.from(held.subarray(seam));
@@ -61,8 +61,8 @@ export function createRedactedLines(redact: (line: string) => string): RedactedL
 /** Where a line may be split: not inside a character, and not inside anything that is redacted. */
 function seamOf(line: Buffer, redact: (text: string) => string): number {
   const clean = redact(line.toString('utf8'));
-  const last = line.length - longestSecret;
-  for (let at = last; at > 0; at -= longestSecret / 8) {
+  const last = line.length - maxSecretLength;
+  for (let at = last; at > 0; at -= maxSecretLength / 8) {
     let seam = at;
     while (seam > 0 && ((line[seam] ?? 0) & 0xc0) === 0x80) seam -= 1;
     const [before, after] = [line.toString('utf8', 0, seam), line.toString('utf8', seam)];

@@ -54,7 +54,7 @@ export interface RemotePorts {
 
 const answerMs = 5_000;
 /** The other gateway limits the time of a call, which does not run while a person is asked. */
-const longestCallMs = 86_400_000;
+const maxCallMs = 86_400_000;
 const connectingPauseMs = 500;
 
 /** Never rejects. */
@@ -142,7 +142,7 @@ function createRemoteSession(ports: RemotePorts, first: RelayedListing, facts: S
     inFlight.set(finish, call);
     const { trust } = ports.settings;
     const asked = { ...question, call, trust, ...(traceparent === undefined ? {} : { traceparent }) };
-    void ports.ask(asked, longestCallMs).then(
+    void ports.ask(asked, maxCallMs).then(
       (answer) => {
         if (answer === null || answer === undefined) {
           const why = answer === null ? `gateway "${node}" has it no more` : `gateway "${node}" has ended`;

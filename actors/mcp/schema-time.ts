@@ -37,7 +37,7 @@ const share = 0.05;
 /** Normal checks are not charged: a client may call hundreds of tools in a row. */
 const freeMs = 10;
 /** One value does not block the event loop longer, however busy the machine is. */
-const longestHoldMs = 1_000;
+const maxHoldMs = 1_000;
 
 export function createSchemaTime(given: Partial<SchemaClocks> = {}): SchemaTime {
   const { steadyMs = () => performance.now(), cpuTimeMs = threadTimeMs } = given;
@@ -52,7 +52,7 @@ export function createSchemaTime(given: Partial<SchemaClocks> = {}): SchemaTime 
 
   return {
     forOne: () => {
-      let holdMs = longestHoldMs;
+      let holdMs = maxHoldMs;
       return (work) => {
         refill();
         if (leftMs < limitMs) return { kind: 'spent', waitMs: Math.ceil((limitMs - leftMs) / share) };

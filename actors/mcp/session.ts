@@ -106,11 +106,11 @@ interface SessionParts {
 
 const pingTimeoutMs = 10_000;
 /** The longest delay of a timer. */
-const longestTimeoutMs = 2 ** 31 - 1;
+const maxTimeoutMs = 2 ** 31 - 1;
 /** Limit of a log message of the server. */
-const longestLine = 4_000;
+const maxLineLength = 4_000;
 /** Limit of the reason why an answer is unusable, which quotes it. */
-const longestReason = 500;
+const maxReasonLength = 500;
 const nothingToCancel = (): void => {};
 
 export function createSession(
@@ -267,7 +267,7 @@ export function createSession(
     // Over HTTP, proxies before the server read the trace from this header.
     ...(traceparent === undefined ? {} : { headers: { traceparent } }),
     // The call's own clock stops while a person is asked; the client's timeout would not.
-    timeout: longestTimeoutMs,
+    timeout: maxTimeoutMs,
     ...(onProgress === undefined ? {} : { onprogress: (progress: Progress) => onProgress(cleanProgress(progress)) }),
   });
 
@@ -388,7 +388,7 @@ function listenToServer(
     const text = typeof params.data === 'string' ? params.data : JSON.stringify(params.data);
     const from = params.logger === undefined ? '' : ` ${params.logger}:`;
     // On one line, so that no part of it looks like a log line of its own.
-    facts.logged(`[${params.level}] ${untrustedWords(`${from} ${text}`, longestLine)}`);
+    facts.logged(`[${params.level}] ${untrustedWords(`${from} ${text}`, maxLineLength)}`);
   });
   const { openStream } = opened;
   const missed = (): void => facts.listChanged(listNames);
@@ -410,7 +410,7 @@ function heldAgainst(
   checks: ReturnType<typeof resultChecks>,
 ): CallOutcome {
   if (schema === undefined || result.isError === true) return { kind: 'result', result };
-  const unusable = (why: string): CallOutcome => ({ kind: 'unusable', why: untrustedWords(why, longestReason) });
+  const unusable = (why: string): CallOutcome => ({ kind: 'unusable', why: untrustedWords(why, maxReasonLength) });
   const structuredContent = result.structuredContent ?? structureInText(result.content);
   if (structuredContent === undefined)
     return unusable(`${tool} has an output schema but did not return structured content`);

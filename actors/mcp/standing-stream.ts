@@ -37,24 +37,24 @@ interface Minding {
 interface StreamTimes {
   /** From the loss to the first attempt here; doubles each time. */
   readonly reopenMs: number;
-  readonly longestReopenMs: number;
+  readonly maxReopenMs: number;
   /** Minimum time between two reports, for a server that keeps ending its stream. */
   readonly missedPauseMs: number;
   /** From the end of a stream that was shorter than this to the next; doubles each time. */
   readonly holdMs: number;
-  readonly longestHoldMs: number;
+  readonly maxHoldMs: number;
   /** The same for a stream that resumes a call, whose answer is delayed by it. */
-  readonly longestResumeMs: number;
+  readonly maxResumeMs: number;
 }
 
 /** The transport's own two retries are over before the first one here, unless the server asks for longer waits. */
 const defaultTimes: StreamTimes = {
   reopenMs: 15_000,
-  longestReopenMs: 60_000,
+  maxReopenMs: 60_000,
   missedPauseMs: 10_000,
   holdMs: 1_000,
-  longestHoldMs: 60_000,
-  longestResumeMs: 5_000,
+  maxHoldMs: 60_000,
+  maxResumeMs: 5_000,
 };
 
 /**
@@ -62,7 +62,7 @@ const defaultTimes: StreamTimes = {
  * allows.
  */
 interface Hold {
-  readonly longestMs: number;
+  readonly maxMs: number;
   ms: number;
   untilMs: number;
 }
@@ -92,8 +92,8 @@ export function createStandingStream(times: StreamTimes = defaultTimes): Standin
   let isUnreported = false;
   /** Separate for streams that resume a call and for the others, so that neither delays the other. */
   const holds = {
-    resumed: { longestMs: times.longestResumeMs, ms: 0, untilMs: 0 },
-    own: { longestMs: times.longestHoldMs, ms: 0, untilMs: 0 },
+    resumed: { maxMs: times.maxResumeMs, ms: 0, untilMs: 0 },
+    own: { maxMs: times.maxHoldMs, ms: 0, untilMs: 0 },
   } satisfies Record<string, Hold>;
 
   /** Whether the stream is wanted, but neither open nor requested. */
@@ -107,7 +107,7 @@ export function createStandingStream(times: StreamTimes = defaultTimes): Standin
       reopenTimer = undefined;
       if (isWanting()) minding?.reopen().catch(() => {});
     }, waitMs).unref();
-    waitMs = Math.min(waitMs * 2, times.longestReopenMs);
+    waitMs = Math.min(waitMs * 2, times.maxReopenMs);
   }
 
   function missed(): void {
@@ -123,7 +123,7 @@ export function createStandingStream(times: StreamTimes = defaultTimes): Standin
   }
 
   function lasted(hold: Hold, ms: number, hasAnswered: boolean): void {
-    hold.ms = hasAnswered || ms >= times.holdMs ? 0 : Math.min(Math.max(times.holdMs, hold.ms * 2), hold.longestMs);
+    hold.ms = hasAnswered || ms >= times.holdMs ? 0 : Math.min(Math.max(times.holdMs, hold.ms * 2), hold.maxMs);
     hold.untilMs = performance.now() + hold.ms;
   }
 

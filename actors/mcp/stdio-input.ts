@@ -36,7 +36,7 @@ interface Sender {
 }
 
 /** What may be queued for a process that does not read. */
-const mostBacklogBytes = 16 * 1_048_576;
+const maxBacklogBytes = 16 * 1_048_576;
 /** A pipe breaks just before its process exits, and the reason should include the exit. */
 const exitGraceMs = 500;
 
@@ -83,7 +83,7 @@ export function createStdioInput({ server, stdin, exited, cutOff }: StdioInputPo
           reject(new SdkError(SdkErrorCode.NotConnected, `mcp server "${server}" is not running`));
           return;
         }
-        if (pipe.writableLength + outbox.text.length > mostBacklogBytes) {
+        if (pipe.writableLength + outbox.text.length > maxBacklogBytes) {
           reject(cutOff());
           return;
         }

@@ -19,16 +19,16 @@ interface ChangeListener {
 interface ListenTimes {
   /** From the loss to the first attempt; doubles each time. */
   readonly firstMs: number;
-  readonly longestMs: number;
+  readonly maxMs: number;
 }
 
-const defaultTimes: ListenTimes = { firstMs: 1_000, longestMs: 60_000 };
+const defaultTimes: ListenTimes = { firstMs: 1_000, maxMs: 60_000 };
 
 /** Resolves when the session is over, or at once if the server announces no changes. */
 export async function subscribeToChanges(
   client: Pick<Client, 'listen' | 'getServerCapabilities'>,
   { missed, refused, signal }: ChangeListener,
-  { firstMs, longestMs }: ListenTimes = defaultTimes,
+  { firstMs, maxMs }: ListenTimes = defaultTimes,
 ): Promise<void> {
   const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
   const filter = {
@@ -38,7 +38,7 @@ export async function subscribeToChanges(
   };
   if (Object.keys(filter).length === 0) return;
   let isFirst = true;
-  for (let waitMs = firstMs; !signal.aborted; waitMs = Math.min(waitMs * 2, longestMs)) {
+  for (let waitMs = firstMs; !signal.aborted; waitMs = Math.min(waitMs * 2, maxMs)) {
     try {
       const subscription = await client.listen(filter, { signal });
       if (!isFirst) missed();

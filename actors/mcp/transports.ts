@@ -72,7 +72,7 @@ export interface OpenTransport {
   readonly openStream?: () => Promise<void>;
 }
 
-const mostGoodbyeMs = 2_000;
+const maxGoodbyeMs = 2_000;
 
 /** Throws a SettingFailure or a NotMcpFailure; a missing command fails only when the transport starts. */
 export async function openTransport(settings: ServerSettings, ports: TransportPorts): Promise<OpenTransport> {
@@ -140,7 +140,7 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
 async function endSession(transport: StreamableHTTPClientTransport): Promise<void> {
   const stop = new AbortController();
   const terminated = transport.terminateSession().catch(() => {});
-  await Promise.race([terminated, wait(mostGoodbyeMs, undefined, { signal: stop.signal }).catch(() => {})]);
+  await Promise.race([terminated, wait(maxGoodbyeMs, undefined, { signal: stop.signal }).catch(() => {})]);
   stop.abort();
 }
 

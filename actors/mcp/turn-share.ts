@@ -16,14 +16,14 @@ export interface TurnShare {
   hurry(): void;
 }
 
-export const mostLinesInTurn = 16;
-const longestMs = 1;
+export const maxLinesInTurn = 16;
+const maxMs = 1;
 /**
  * The rest after a turn of mostly unsolicited lines, as a multiple of its duration, including the promises of those
  * lines.
  */
 const restPerTime = 3;
-const longestRestMs = 30;
+const maxRestMs = 30;
 
 /** @param meter counts the unsolicited lines of the server */
 export function createTurnShare(meter?: Pick<FloodMeter, 'taken'>): TurnShare {
@@ -44,7 +44,7 @@ export function createTurnShare(meter?: Pick<FloodMeter, 'taken'>): TurnShare {
   const endTurn = (): void => {
     const unasked = meter?.taken() ?? 0;
     const restMs = Math.ceil(restPerTime * (performance.now() - beganAtMs));
-    if (unasked >= mostLinesInTurn / 2) rest = setTimeout(renew, Math.min(restMs, longestRestMs));
+    if (unasked >= maxLinesInTurn / 2) rest = setTimeout(renew, Math.min(restMs, maxRestMs));
     else renew();
   };
   const schedule = (): void => {
@@ -57,7 +57,7 @@ export function createTurnShare(meter?: Pick<FloodMeter, 'taken'>): TurnShare {
       if (spent === 0) beganAtMs = performance.now();
       spent += lines;
       schedule();
-      return hurries || (spent < mostLinesInTurn && performance.now() - beganAtMs < longestMs);
+      return hurries || (spent < maxLinesInTurn && performance.now() - beganAtMs < maxMs);
     },
     next(resume) {
       waiting.push(resume);

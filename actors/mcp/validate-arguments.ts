@@ -27,14 +27,14 @@ export type ArgumentVerdict =
 type Check = (value: Json, whole: string, within: TimeLimit) => ArgumentVerdict;
 
 /** Characters. Schemas of arguments are shorter. */
-const longestSchema = 262_144;
+const maxSchemaLength = 262_144;
 /** Malformed keywords are removed one layer at a time, as a schema inside a malformed keyword is not checked. */
-const mostRepairs = 5;
-const mostFindings = 10;
+const maxRepairs = 5;
+const maxFindings = 10;
 /** Characters of a finding's place and of its text. A place consists of keys of the value, which a server may choose. */
-const longestPart = 200;
+const maxPartLength = 200;
 /** Characters of a reason, which may quote a reference of the schema. */
-const longestWhy = 500;
+const maxWhyLength = 500;
 /** Characters of a schema times parts of a value. Up to this product any check is cheap; above it, checks are timed. */
 const cheapSteps = 2_000_000;
 /** With these keywords even a short schema may take any number of steps. */
@@ -77,7 +77,7 @@ const drafts: { readonly older: Draft; readonly newer: Draft } = {
 };
 
 /** Characters of schemas whose checks are kept per server: as many as all its tools may have (LIF-14). */
-const mostKept = 4_194_304;
+const maxKept = 4_194_304;
 
 const checks = new WeakMap<JsonObject, Check>();
 
@@ -101,7 +101,7 @@ export function createKnownChecks(): KnownChecks {
       kept.set(digestOf(text), { check, length: text.length });
       length += text.length;
       for (const [digest, oldest] of kept) {
-        if (length <= mostKept) return;
+        if (length <= maxKept) return;
         kept.delete(digest);
         length -= oldest.length;
       }
@@ -166,7 +166,7 @@ function notNow(verdict: NotNow): ArgumentVerdict {
 }
 
 function unchecked(why: string, isFinal: boolean): ArgumentVerdict {
-  return { kind: 'unchecked', why: cut(why, longestWhy), isFinal };
+  return { kind: 'unchecked', why: cut(why, maxWhyLength), isFinal };
 }
 
 function unusable(why: string): Check {
@@ -176,8 +176,8 @@ function unusable(why: string): Check {
 function knownOrCompiled(given: JsonObject, within: TimeLimit, known: KnownChecks): Check | NotNow {
   try {
     const text = JSON.stringify(given);
-    if (text.length > longestSchema)
-      return unusable(`the schema has ${text.length} characters; ${longestSchema} are allowed`);
+    if (text.length > maxSchemaLength)
+      return unusable(`the schema has ${text.length} characters; ${maxSchemaLength} are allowed`);
     const before = known.get(text);
     if (before !== undefined) return before;
     const made = compiled(given, text, within);
@@ -218,7 +218,7 @@ function wellFormed(text: string, address: string, rules: InstanceType<typeof Aj
   const schema = { ...(JSON.parse(text) as JsonObject), $schema: address };
   for (let repair = 0; rules.validateSchema(schema) !== true; repair += 1) {
     const errors = rules.errors ?? [];
-    if (repair >= mostRepairs) throw new Error(`it is malformed: ${findings(errors, 'it')}`);
+    if (repair >= maxRepairs) throw new Error(`it is malformed: ${findings(errors, 'it')}`);
     for (const { instancePath } of errors) leaveOut(schema, instancePath);
   }
   leaveOutRefused(schema);
@@ -272,13 +272,13 @@ function leaveOut(schema: JsonObject, pointer: string): void {
 }
 
 function boundedCheck(validate: ValidateFunction, text: string): Check {
-  const mostParts = multiplies.test(text) ? 0 : Math.floor(cheapSteps / text.length);
+  const maxParts = multiplies.test(text) ? 0 : Math.floor(cheapSteps / text.length);
   let ended: ArgumentVerdict | undefined;
   return (value, whole, within) => {
     if (ended !== undefined) return ended;
     try {
       const verdict =
-        countParts(value, mostParts) <= mostParts
+        countParts(value, maxParts) <= maxParts
           ? { kind: 'done' as const, value: validate(value) }
           : within(() => validate(value));
       if (verdict.kind === 'starved' || verdict.kind === 'spent') return notNow(verdict);
@@ -296,20 +296,20 @@ function boundedCheck(validate: ValidateFunction, text: string): Check {
 
 function findings(errors: readonly ErrorObject[], whole: string): string {
   return errors
-    .slice(0, mostFindings)
+    .slice(0, maxFindings)
     .map(({ instancePath, message = 'does not fit' }) => `${short(instancePath || whole)} ${short(message)}`)
     .join('; ');
 }
 
 function short(text: string): string {
-  return cut(text, longestPart);
+  return cut(text, maxPartLength);
 }
 
 /** Counts values, a long text as several, up to a limit. */
-function countParts(value: Json, most: number): number {
+function countParts(value: Json, max: number): number {
   let count = 0;
   const left: Json[] = [value];
-  while (left.length > 0 && count <= most) {
+  while (left.length > 0 && count <= max) {
     const next = left.pop() ?? null;
     count += typeof next === 'string' ? 1 + next.length / 64 : 1;
     if (typeof next === 'object' && next !== null) for (const each of Object.values(next)) left.push(each as Json);

@@ -37,7 +37,7 @@ type CodeAnswer =
 /** A server that asks for an interval of 0 would be polled without pause. */
 const shortestIntervalMs = 1_000;
 /** Of a `Retry-After`: the person who has approved waits for the next poll. */
-const longestAskedMs = 60_000;
+const maxAskedMs = 60_000;
 
 type PollAnswer = PollVerdict | { readonly kind: 'approved'; readonly record: TokenRecord };
 
@@ -97,7 +97,7 @@ export async function pollForTokens(
     const answer = await endpoint.oauth.tokenFetch(to, init);
     status = answer.status;
     const askedMs = retryAfterMs({ header: answer.headers.get('retry-after') }, nowMs);
-    asked = askedMs === undefined ? {} : { onceMs: Math.min(longestAskedMs, askedMs) };
+    asked = askedMs === undefined ? {} : { onceMs: Math.min(maxAskedMs, askedMs) };
     return answer;
   };
   try {

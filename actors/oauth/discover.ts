@@ -45,7 +45,7 @@ interface Found {
 
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 /** A server chooses how many it advertises, and each is asked at several places that need not answer. */
-const mostServers = 16;
+const maxServers = 16;
 
 /**
  * For a login in the browser: the first advertised server whose issuer matches and that supports PKCE, else the reason of
@@ -55,7 +55,7 @@ export async function discoverForBrowser(url: string, oauth: OauthFetch): Promis
   try {
     const challenge = await challengeOf(url, oauth);
     const resourceMetadata = await resourceOf(url, challenge.resourceMetadataUrl, oauth);
-    const advertised = (resourceMetadata?.authorization_servers ?? []).slice(0, mostServers).map(String);
+    const advertised = (resourceMetadata?.authorization_servers ?? []).slice(0, maxServers).map(String);
     let chosen: (Pick<Found, 'authorizationServerUrl'> & { readonly looked: JsonObject | string }) | undefined;
     for (const candidate of advertised.length > 0 ? advertised : [String(new URL('/', url))]) {
       const looked = await lookForBrowser(candidate, oauth);
@@ -107,7 +107,7 @@ export async function discoverForDevice(url: string, oauth: OauthFetch): Promise
     const advertised = resourceMetadata?.authorization_servers ?? [];
     const { origin } = new URL(url);
     // If it advertises none, it is its own candidate; its issuer may be written with or without a slash.
-    const candidates = advertised.length > 0 ? advertised.slice(0, mostServers).map(String) : [origin, `${origin}/`];
+    const candidates = advertised.length > 0 ? advertised.slice(0, maxServers).map(String) : [origin, `${origin}/`];
     const whys: string[] = [];
     for (const candidate of candidates) {
       const looked = await lookForDevice(candidate, oauth);
@@ -122,7 +122,7 @@ export async function discoverForDevice(url: string, oauth: OauthFetch): Promise
       });
       return { kind: 'found', discovery };
     }
-    if (advertised.length > mostServers) whys.push(`only the first ${mostServers} of ${advertised.length} are asked`);
+    if (advertised.length > maxServers) whys.push(`only the first ${maxServers} of ${advertised.length} are asked`);
     const what = `no authorization server offers device login: ${whys.join('; ')}`;
     const cure = 'log in with `--flow browser` on a machine with a browser, or paste the redirect URL back';
     return failed(describeDiscovery(oauth.seen, `${what}; ${cure}`));
@@ -188,7 +188,7 @@ const used: ReadonlySet<string> = new Set([
 ]);
 
 /** The SDK explains each item that is wrong, which takes a second for a hundred thousand. */
-const mostItems = 1_000;
+const maxItems = 1_000;
 
 /** Members that some servers write as one text instead of a list. */
 const lists: ReadonlySet<string> = new Set(['authorization_servers', 'scopes_supported']);
@@ -200,7 +200,7 @@ function usedOf(metadata: JsonObject): JsonObject {
   return Object.fromEntries(
     given.map(([key, value]) => {
       const list = lists.has(key) && typeof value === 'string' ? wordsIn(value) : value;
-      return [key, Array.isArray(list) ? list.slice(0, mostItems) : list];
+      return [key, Array.isArray(list) ? list.slice(0, maxItems) : list];
     }),
   );
 }

@@ -41,10 +41,10 @@ export function plainFetch(fetch: FetchLike): FetchLike {
 }
 
 /** In characters: one of a million could have a hundred thousand fields, which take a second. */
-const longestForm = 262_144;
+const maxFormLength = 262_144;
 
 /** Some token endpoints answer as before the standard, which requires JSON, whatever the request accepts. */
 function formOf(type: string | null, text: string): JsonObject | undefined {
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(type ?? '');
-  return isForm && text.length <= longestForm ? Object.fromEntries(new URLSearchParams(text)) : undefined;
+  return isForm && text.length <= maxFormLength ? Object.fromEntries(new URLSearchParams(text)) : undefined;
 }

@@ -63,7 +63,7 @@ const underWay = new WeakMap<Credentials, Map<OauthSettings, Promise<Renewal>>>(
 /** Until when a busy authorization server asked to be left alone, by entry, and its answer. */
 const rests = new WeakMap<OauthSettings, { readonly untilMs: number; readonly why: string }>();
 /** The longest time for which such a request is followed. */
-const longestRestMs = 60_000;
+const maxRestMs = 60_000;
 
 /**
  * Concurrent callers share one renewal. Never rejects.
@@ -124,7 +124,7 @@ async function renewLocked(options: RenewalSettings, refused: string | undefined
   const rest = rests.get(options.settings);
   const leftMs = (rest?.untilMs ?? 0) - nowMs();
   // A clock that was set back must not prolong this time.
-  if (rest !== undefined && leftMs > 0 && leftMs <= longestRestMs) return { kind: 'unreachable', why: rest.why };
+  if (rest !== undefined && leftMs > 0 && leftMs <= maxRestMs) return { kind: 'unreachable', why: rest.why };
   let connections: RenewalConnections;
   try {
     connections = await open();
@@ -164,7 +164,7 @@ async function ask(
       return { kind: 'renewed', accessToken: answer.record.accessToken };
     case 'unreachable':
       if (answer.waitMs !== undefined)
-        rests.set(settings, { untilMs: nowMs() + Math.min(answer.waitMs, longestRestMs), why: answer.why });
+        rests.set(settings, { untilMs: nowMs() + Math.min(answer.waitMs, maxRestMs), why: answer.why });
       return { kind: 'unreachable', why: answer.why, isOdd: answer.isOdd === true };
     case 'clientRefused':
       credentials.doubtClient(server);

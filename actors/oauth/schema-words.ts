@@ -5,7 +5,7 @@
  */
 
 /** A list may have thousands of items, each of them wrong. */
-const mostPlaces = 8;
+const maxPlaces = 8;
 
 /**
  * @param what whose answer it is, as in `its metadata`
@@ -18,8 +18,8 @@ export function schemaWords(thrown: unknown, what: string): string | undefined {
   const places = new Set(issues.map((issue) => placeOf(issue as { readonly path?: unknown })));
   places.delete('');
   if (places.size === 0) return `${what} is no JSON object`;
-  const more = places.size > mostPlaces ? ` and ${places.size - mostPlaces} more` : '';
-  return `${what} has no valid ${[...places].slice(0, mostPlaces).join(', ')}${more}`;
+  const more = places.size > maxPlaces ? ` and ${places.size - maxPlaces} more` : '';
+  return `${what} has no valid ${[...places].slice(0, maxPlaces).join(', ')}${more}`;
 }
 
 function placeOf({ path }: { readonly path?: unknown }): string {

@@ -24,7 +24,7 @@ interface ServerConnectionsSettings {
 }
 
 /** In bytes. Metadata and tokens take thousands; a page of an application, at a place for metadata, may take more. */
-const longestAnswer = 1_048_576;
+const maxAnswerLength = 1_048_576;
 
 /** Rejects with a SettingFailure if a certificate, a header or a proxy is invalid. */
 export async function openServerConnections(settings: ServerConnectionsSettings): Promise<ServerFetch> {
@@ -41,7 +41,7 @@ export async function openServerConnections(settings: ServerConnectionsSettings)
     tls,
     env,
     version,
-    maxBodyBytes: longestAnswer,
+    maxBodyBytes: maxAnswerLength,
     reach: secureReach(createPublicReach(new URL(plan.url), reach)),
   });
 }

@@ -29,7 +29,7 @@ interface Place {
 /** A larger row has its own block. */
 const blockBytes = 1 << 20;
 /** Larger rows are formatted elsewhere and copied: the room for a row is up to three times what it takes at last. */
-const mostInPlace = 1 << 16;
+const maxInPlace = 1 << 16;
 
 export function createByteStore(table: TableName): Keeping<Place> {
   const codec = codecs[table];
@@ -49,7 +49,7 @@ export function createByteStore(table: TableName): Keeping<Place> {
   }
 
   function roomFor(bytes: number): Room {
-    if (bytes > mostInPlace) return { bytes: Buffer.allocUnsafeSlow(bytes), at: 0 };
+    if (bytes > maxInPlace) return { bytes: Buffer.allocUnsafeSlow(bytes), at: 0 };
     reserve(bytes);
     return { bytes: block.bytes, at: used };
   }

@@ -84,6 +84,6 @@ function clockFault(
 
 /** How far the journal's clock is ahead. Keeps the known value if this reading allows it, so that times do not jump. */
 function aheadOf({ askedAtMs, theirsMs, answeredAtMs }: ClockReading, knownMs: number): number {
-  const [least, most] = [theirsMs - answeredAtMs, theirsMs - askedAtMs];
-  return knownMs >= least && knownMs <= most ? knownMs : Math.round((least + most) / 2);
+  const [least, max] = [theirsMs - answeredAtMs, theirsMs - askedAtMs];
+  return knownMs >= least && knownMs <= max ? knownMs : Math.round((least + max) / 2);
 }

@@ -92,7 +92,7 @@ export interface JournalKeeper {
 
 const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be acknowledged until it is');
 
-const mostOwners = 1_000;
+const maxOwners = 1_000;
 const sureMarginMs = 3_000;
 /**
  * When the database notices that a gateway's connection is lost, the others give it 1.5 seconds to return
@@ -107,7 +107,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   const listeners = new Set<(news: News) => void>();
   let living: ReadonlySet<SessionId> = new Set();
   /** The owners of the latest sessions, including ended ones. */
-  const owners = new LRUCache<SessionId, string>({ max: mostOwners });
+  const owners = new LRUCache<SessionId, string>({ max: maxOwners });
   /** A journal that is opened after that is closed at once: its connections would keep the process from ending. */
   let isClosed = false;
   let isReaping = false;

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto';
 const bytesAsText = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 /** The first eight characters change about once a minute, so two or three are in use at a time. */
 const minutes = new Map<number, string>();
-const mostMinutes = 64;
+const maxMinutes = 64;
 
 /** A time as sortable text: integer milliseconds, from 1970 to the year 10889. */
 export function timeText(atMs: number): string {
@@ -18,13 +18,13 @@ export function timeText(atMs: number): string {
 function minuteText(minute: number): string {
   const known = minutes.get(minute);
   if (known !== undefined) return known;
-  if (minutes.size === mostMinutes) minutes.clear();
+  if (minutes.size === maxMinutes) minutes.clear();
   const text = minute.toString(16).padStart(8, '0');
   minutes.set(minute, text);
   return text;
 }
 
-const longestName = 500;
+const maxNameLength = 500;
 
 /** The key of a claim: its name, or a digest if the name is too long for a key. */
 export function claimKey(name: string): string {
@@ -34,14 +34,15 @@ export function claimKey(name: string): string {
 
 /** Whether a claim's key is its name, so that it is found by a prefix of the name. */
 export function isOwnName(name: string): boolean {
-  return name !== '' && name.length <= longestName;
+  return name !== '' && name.length <= maxNameLength;
 }
 
-const longestMark = 200;
+const maxMarkLength = 200;
 const special = /[%/]/;
 
 /** A mark as part of a key: the separator is escaped, and a mark that is too long becomes a digest. */
 export function markText(mark: string): string {
-  if (mark.length > longestMark) return `${mark.slice(0, 1)}sha256:${createHash('sha256').update(mark).digest('hex')}`;
+  if (mark.length > maxMarkLength)
+    return `${mark.slice(0, 1)}sha256:${createHash('sha256').update(mark).digest('hex')}`;
   return special.test(mark) ? mark.replaceAll('%', '%25').replaceAll('/', '%2F') : mark;
 }

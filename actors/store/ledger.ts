@@ -22,8 +22,8 @@ type Refusal = Exclude<CommitVerdict, { kind: 'committed' | 'unavailable' }>;
  * Longest key of a record and name of a holder, in UTF-16 units: at three bytes each, an index key stays below LMDB's
  * 1,978.
  */
-const longestKey = 620;
-const longestHolder = 32;
+const maxKeyLength = 620;
+const maxHolderLength = 32;
 
 /**
  * Returns why a commit cannot be stored at all; undefined if it can.
@@ -33,16 +33,16 @@ export function unstorable(writes: readonly Write[], isStorable = isKey): string
   for (const write of writes) {
     if (write.kind === 'claim' || write.kind === 'release') continue;
     if (!isStorable(write.key)) {
-      return `a key of ${write.collection} cannot be stored: it needs 1 to ${longestKey} characters, in a database without U+0000`;
+      return `a key of ${write.collection} cannot be stored: it needs 1 to ${maxKeyLength} characters, in a database without U+0000`;
     }
-    if (write.kind === 'put' && (write.heldBy?.length ?? 0) > longestHolder) return 'heldBy is no session';
+    if (write.kind === 'put' && (write.heldBy?.length ?? 0) > maxHolderLength) return 'heldBy is no session';
   }
   return undefined;
 }
 
 /** Whether a record may have this key. */
 export function isKey(key: string): boolean {
-  return key !== '' && key.length <= longestKey;
+  return key !== '' && key.length <= maxKeyLength;
 }
 
 /** Functions that undo the writes, to be called in reverse order. */

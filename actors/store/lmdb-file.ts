@@ -249,8 +249,8 @@ export function removeMarker(directory: string): boolean {
 /** Whether the store was closed in order and the marker still matches its file. */
 export function hasMarker(directory: string): boolean {
   try {
-    const sealed = readFileSync(markerPath(directory), 'utf8');
-    return sealed !== '' && sealed === stampOf(storePath(directory));
+    const marker = readFileSync(markerPath(directory), 'utf8');
+    return marker !== '' && marker === stampOf(storePath(directory));
   } catch {
     return false;
   }

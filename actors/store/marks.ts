@@ -34,7 +34,7 @@ const pageSize = 64;
 const membersPage = 1_000;
 /** More than there are routes. */
 const allClaims = 100_000;
-const mostRecent = 8_192;
+const maxRecent = 8_192;
 
 export function isMarked(collection: Collection): collection is MarkedCollection {
   return collection === 'events' || collection === 'runs' || collection === 'deliveries';
@@ -233,7 +233,7 @@ function markMember(tables: Tables, prefix: string, key: string, stretch: string
 
 function markPlace({ marks, recentMarks }: Tables, prefix: string, place: string): void {
   if (recentMarks.get(prefix) === place) return;
-  if (recentMarks.size === mostRecent) recentMarks.clear();
+  if (recentMarks.size === maxRecent) recentMarks.clear();
   recentMarks.set(prefix, place);
   marks.write(prefix + place, bareKey);
 }

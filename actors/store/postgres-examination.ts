@@ -21,7 +21,7 @@ export interface DatabaseState {
   /** The server's release, as reported by the server: "15.14 (Debian 15.14-0+deb12u1)". */
   readonly server: string;
   /** Connections to the server, of all databases and programs, and how many it takes. */
-  readonly connections: { readonly used: number; readonly most: number };
+  readonly connections: { readonly used: number; readonly max: number };
   /** Version of the tables; 0 if a start will create them. */
   readonly version: number;
   /** How far its clock is ahead of this machine's, in milliseconds. */
@@ -73,7 +73,7 @@ export async function examineDatabase(url: string, nowMs: () => number = Date.no
       standbys: Number(row.standbys),
       awaited: String(row.awaited),
       server: String(row.server),
-      connections: { used: Number(row.used), most: Number(row.most) },
+      connections: { used: Number(row.used), max: Number(row.max) },
     });
   } catch (thrown) {
     return { ok: false, fault: postgresFault(place, thrown) };

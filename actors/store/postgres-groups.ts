@@ -25,7 +25,7 @@ interface Commit {
 interface GroupPorts {
   readonly place: string;
   /** Events are refused while more bytes than this wait to be written. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   readonly transact: Transact;
   /** Works on the writing connection, after all that was asked of it before. */
   readonly inTurn: <Value>(work: () => Promise<Value>) => Promise<Value>;
@@ -59,12 +59,12 @@ const carefulGroups = 10;
  */
 const busyGroup = 8;
 const gatherMs = 1;
-const mostGatherMs = 5;
+const maxGatherMs = 5;
 
-export function createGroups({ place, mostBytes, transact, inTurn, stopped, stop, closed }: GroupPorts): Groups {
+export function createGroups({ place, maxBytes, transact, inTurn, stopped, stop, closed }: GroupPorts): Groups {
   const busyFault = fault(
     'journal-unavailable',
-    `${place}: more than ${Math.round(mostBytes / 1024 ** 2)} MB of events wait to be written; send them again later, or use a faster database`,
+    `${place}: more than ${Math.round(maxBytes / 1024 ** 2)} MB of events wait to be written; send them again later, or use a faster database`,
   );
   let waiting: (readonly Commit[])[] = [];
   let underWay: Promise<void> | undefined;
@@ -85,7 +85,7 @@ export function createGroups({ place, mostBytes, transact, inTurn, stopped, stop
   }
 
   async function gather(): Promise<void> {
-    for (let waitedMs = 0, before = -1; waitedMs < mostGatherMs && waiting.length > before; waitedMs += gatherMs) {
+    for (let waitedMs = 0, before = -1; waitedMs < maxGatherMs && waiting.length > before; waitedMs += gatherMs) {
       before = waiting.length;
       await sleep(gatherMs);
     }
@@ -161,7 +161,7 @@ export function createGroups({ place, mostBytes, transact, inTurn, stopped, stop
    */
   function submitAll(commits: readonly Commit[]): void {
     const bytes = bytesOf(commits);
-    const isOver = waitingBytes > 0 && waitingBytes + bytes > mostBytes;
+    const isOver = waitingBytes > 0 && waitingBytes + bytes > maxBytes;
     const isBusy = isOver && commits.some(({ writes }) => writes.some(isNewEvent));
     const found = stopped();
     if (found !== undefined || isBusy) {

@@ -127,7 +127,7 @@ function createPostgresJournal(database: Database, writer: Writer): Journal {
   const inTurn = createQueryTurns();
   const groups = createGroups({
     place,
-    mostBytes: database.waitingBytes,
+    maxBytes: database.waitingBytes,
     transact,
     inTurn,
     stopped: () => stopped,

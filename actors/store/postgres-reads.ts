@@ -12,7 +12,7 @@ import {
   claimName,
   isRowKey,
   markName,
-  mostRows,
+  maxRows,
   type RecordRow,
   recordOf,
   selectRecords,
@@ -22,9 +22,9 @@ import { letters } from './tables.ts';
 
 /** Sorts after every key. */
 const afterAll = '\u{10ffff}';
-const bounded = (limit: number): number => Math.min(limit, mostRows);
+const bounded = (limit: number): number => Math.min(limit, maxRows);
 /** How many records one query gets by their keys. */
-const mostKeys = 200;
+const maxKeys = 200;
 
 /**
  * The newest records that have all of some marks. Postgres alone would choose as if those were spread evenly: for the events of a
@@ -99,7 +99,7 @@ export function createReads(pool: Pool, place: string, isOpen: () => boolean): J
   /** Keys that are asked for in one turn share a query: a search reads what thousands of events have led to. */
   async function rowOf(collection: Collection, key: string): Promise<RecordRow | undefined> {
     let query = wanted.get(collection);
-    if (query === undefined || query.keys.size >= mostKeys) {
+    if (query === undefined || query.keys.size >= maxKeys) {
       const keys = new Set<string>();
       query = { keys, rows: endOfTurn().then(() => rowsOf(collection, keys)) };
       wanted.set(collection, query);

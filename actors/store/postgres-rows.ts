@@ -31,7 +31,7 @@ export interface ClaimRow {
 export const selectRecords = 'select collection, key, version, due_at, held_by, value from agent_record';
 
 /** A limit that Postgres reads as an integer. */
-export const mostRows = 1_000_000_000;
+export const maxRows = 1_000_000_000;
 
 /** Separates the marks of a record; no mark contains it. */
 export const markEnd = '\u001f';

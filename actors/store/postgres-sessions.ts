@@ -43,13 +43,13 @@ const quietMs = 5_000;
 const askTimeline =
   'select case when not pg_is_in_recovery() then left(pg_walfile_name(pg_current_wal_lsn()), 8) end as timeline';
 const firstWaitMs = 100;
-const longestWaitMs = 1_000;
+const maxWaitMs = 1_000;
 /** The database notices within this time that the connection of a killed process is gone, and releases its lock. */
 const handOverMs = 1_000;
 const handOverPauseMs = 50;
 const forgottenAfterMs = 86_400_000;
 /** The number is half of the key of an advisory lock. */
-const mostNumber = 2 ** 31 - 1;
+const maxNumber = 2 ** 31 - 1;
 
 const lockClass = `hashtext('agent_session ' || current_schema)`;
 /** The numbers of the sessions whose lock is held, and the process at the database that holds it. */
@@ -142,7 +142,7 @@ export function createPostgresSessions({ setBack, ...at }: SessionPorts): Postgr
   }
 
   async function lockAgain(): Promise<void> {
-    for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, longestWaitMs)) {
+    for (let waitMs = firstWaitMs; ; waitMs = Math.min(2 * waitMs, maxWaitMs)) {
       await sleep(waitMs, undefined, { ref: false });
       if (isClosed || ![...own.values()].includes(false)) return;
       await listener.use(regain).catch(() => {});
@@ -213,7 +213,7 @@ export function createPostgresSessions({ setBack, ...at }: SessionPorts): Postgr
           await sleep(handOverPauseMs);
         }
         // At random: a database that is restored from a backup would count the numbers of living sessions again.
-        const number = randomInt(1, mostNumber);
+        const number = randomInt(1, maxNumber);
         // The lock comes first: without it the session would look like that of a dead process.
         await lock(client, number);
         const made = client.query(

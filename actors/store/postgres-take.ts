@@ -5,7 +5,7 @@
 
 import { done, type Result } from '../../machines/base/fault.ts';
 import type { Collection, Journal, StoredRecord, Taken } from './journal.ts';
-import { mostRows, type RecordRow, recordOf } from './postgres-rows.ts';
+import { maxRows, type RecordRow, recordOf } from './postgres-rows.ts';
 import type { Writer } from './postgres-writer.ts';
 import { sessionEnded } from './sessions.ts';
 import { letters } from './tables.ts';
@@ -59,12 +59,12 @@ export function createTake(
     const { session, dueBeforeMs, limit, without = [] } = query;
     const living = 'select 1 from agent_session where id = $1 and expires_at > agent_now()';
     if ((await writer.ask('living', living, [session])).rows.length === 0) return undefined;
-    const take = async (name: string, text: string, most: number, left: readonly string[]) => {
-      const values = [session, letters[collection], Math.floor(dueBeforeMs), most, left];
+    const take = async (name: string, text: string, max: number, left: readonly string[]) => {
+      const values = [session, letters[collection], Math.floor(dueBeforeMs), max, left];
       return (await writer.ask<TakenRow>(name, text, values)).rows;
     };
     // Those that already have an actor here are skipped by the caller.
-    const again = isAgain ? await take('take_own', takeOwn, mostRows, []) : [];
+    const again = isAgain ? await take('take_own', takeOwn, maxRows, []) : [];
     // What this session holds is not free; its rows are stepped over without a look at the session of each.
     const left = [session, ...without.map(holderOfQueue)];
     return [...again, ...(await take('take', takeFree, limit, left))];

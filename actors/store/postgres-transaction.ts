@@ -219,7 +219,7 @@ export function createTransact({ writer, outcomeMs, ending, unsure }: Transactio
 
 /** A serialization failure, also used for other records that exist already; a deadlock; an event that exists already. */
 const overtaken: ReadonlySet<string> = new Set(['40001', '40P01', '23505']);
-const mostTries = 50;
+const maxTries = 50;
 
 /** Whether another gateway wrote the same records at the same time. */
 export const isOvertaken = (thrown: unknown): boolean => overtaken.has(codeOf(thrown));
@@ -232,7 +232,7 @@ export async function unlessOvertaken<Value>(work: () => Promise<Value>): Promis
     try {
       return await work();
     } catch (thrown) {
-      if (tries === mostTries || !isOvertaken(thrown)) throw thrown;
+      if (tries === maxTries || !isOvertaken(thrown)) throw thrown;
     }
   }
 }

@@ -64,8 +64,8 @@ function recordCodec(text?: string): Codec {
       // A text that UTF-8 cannot encode stays in the JSON.
       const isApart = typeof beside === 'string' && beside.isWellFormed();
       const json = JSON.stringify(isApart ? without(value, text) : (value ?? {}));
-      const mostBytes = holderAt + 3 * ((heldBy?.length ?? 0) + (isApart ? beside.length : 0) + json.length);
-      const { bytes, at } = roomFor(mostBytes);
+      const maxBytes = holderAt + 3 * ((heldBy?.length ?? 0) + (isApart ? beside.length : 0) + json.length);
+      const { bytes, at } = roomFor(maxBytes);
       const holderLength = heldBy === undefined ? 0 : bytes.write(heldBy, at + holderAt);
       const textAt = at + holderAt + holderLength;
       const textLength = isApart ? bytes.write(beside, textAt) : 0;

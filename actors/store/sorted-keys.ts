@@ -7,9 +7,9 @@
 import type { KeyRange } from './tables.ts';
 
 /** A larger block is cut in two. */
-const mostInBlock = 1_024;
+const maxInBlock = 1_024;
 /** So many keys are put in place in a few milliseconds among 100,000 others. */
-const mostLate = 1_024;
+const maxLate = 1_024;
 
 export class SortedKeys {
   /** Each is sorted and holds a key at least, and all its keys come before those of the next. */
@@ -26,12 +26,12 @@ export class SortedKeys {
   /** Adds a key that is not among them. */
   add(key: string): void {
     if (!this.isNewest(key)) {
-      if (this.#late.push(key) === mostLate) this.#settle();
+      if (this.#late.push(key) === maxLate) this.#settle();
       return;
     }
     this.#last = key;
     const block = this.#blocks.at(-1);
-    if (block === undefined || block.length === mostInBlock) this.#blocks.push([key]);
+    if (block === undefined || block.length === maxInBlock) this.#blocks.push([key]);
     else block.push(key);
   }
 
@@ -87,7 +87,7 @@ export class SortedKeys {
       const at = this.#blockOf(key);
       const block = this.#blocks[at] as string[];
       block.splice(placeIn(block, key), 0, key);
-      if (block.length > mostInBlock) this.#blocks.splice(at + 1, 0, block.splice(mostInBlock / 2));
+      if (block.length > maxInBlock) this.#blocks.splice(at + 1, 0, block.splice(maxInBlock / 2));
     }
     this.#late = [];
   }

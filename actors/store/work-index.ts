@@ -79,14 +79,14 @@ export function freeWork(
     let missing = query.limit;
     for (let from = prefix; missing > 0; ) {
       const indexKeys = due.keys({ from, until: prefix + before, limit: missing });
-      const most = missing;
+      const max = missing;
       for (const indexKey of indexKeys) {
         const order = indexKey.slice(prefix.length);
         if (query.isPassedOver?.(keyIn(order)) === true) continue;
         found.push({ order, indexKey });
         missing -= 1;
       }
-      if (indexKeys.length < most) break;
+      if (indexKeys.length < max) break;
       from = indexKeys.at(-1) ?? prefix;
     }
     found = found.sort((one, other) => (one.order < other.order ? -1 : 1)).slice(0, query.limit);

@@ -21,7 +21,7 @@ import { progressKey, progressReport } from '../../machines/webhook/run-notices.
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
-import type { Bursts } from './bursts.ts';
+import type { Batches } from './batches.ts';
 import { type Claimant, claimsOf, type EventDraft, releasing, standingOf } from './event-claims.ts';
 
 /** How long a sender waits for a direct delivery (DIS-2). */
@@ -69,7 +69,7 @@ export type ClaimVerdict =
 
 export interface ClaimPorts {
   readonly keeper: JournalKeeper;
-  readonly bursts: Bursts;
+  readonly batches: Batches;
   readonly findJob: (profile: string, job: string) => JobFinding;
   /** Where the targets would deliver a direct delivery now; undefined if its target has no places. */
   readonly placeOf: (delivery: DeliveryRecord) => string | undefined;
@@ -90,7 +90,7 @@ export type ClaimDelivery = (request: ClaimRequest, settled: Settled) => void;
 type Settled = (verdict: ClaimVerdict) => void;
 
 /** How many redeliveries of one released id may arrive at once. */
-const mostRedeliveries = 8;
+const maxRedeliveries = 8;
 
 export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
   return (request, settled) => {
@@ -110,7 +110,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     else if (first.length === 0 && tries === 1) settled(found);
     else {
       attempt({ ...request, first }, (verdict) => {
-        if (verdict.kind === 'unavailable' && verdict.stale === true && tries < mostRedeliveries)
+        if (verdict.kind === 'unavailable' && verdict.stale === true && tries < maxRedeliveries)
           void redeliver(request, verdict, settled, tries + 1);
         else settled(verdict);
       });
@@ -260,7 +260,7 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
     const key = groupName(profile, route, plan.groupKey);
     const { windowMs, maxWaitMs, groupKey, mode, isDirect } = plan;
     let report = noReport;
-    ports.bursts.join(
+    ports.batches.join(
       { key, profile, route, groupKey, eventKey, nowMs, windowMs, maxWaitMs, mode, isDirect },
       (burst, record) => {
         report = acceptance(request, burst.id);

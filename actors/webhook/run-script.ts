@@ -87,7 +87,7 @@ function interpreted(file: string): readonly string[] | undefined {
 }
 
 /** Characters of the first line that count, as in the kernel. */
-const longestFirstLine = 256;
+const maxFirstLineLength = 256;
 
 /** `#!interpreter argument`: at most one argument, which may contain spaces, as in the kernel. */
 function byFirstLine(file: string): readonly string[] | undefined {
@@ -102,7 +102,7 @@ function beginningOf(file: string): string {
   try {
     const opened = openSync(file, 'r');
     try {
-      const bytes = Buffer.alloc(longestFirstLine);
+      const bytes = Buffer.alloc(maxFirstLineLength);
       return bytes.toString('utf8', 0, readSync(opened, bytes));
     } finally {
       closeSync(opened);

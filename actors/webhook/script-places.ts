@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 /** @param most how many scripts may run at once; called each time, so that a reload applies to waiting scripts */
-export function createScriptPlaces(most: () => number): ScriptPlaces {
+export function createScriptPlaces(max: () => number): ScriptPlaces {
   const waiting = new Set<Waiting>();
   /** Number of running scripts per route. */
   const running = new Map<string, number>();
@@ -28,7 +28,7 @@ export function createScriptPlaces(most: () => number): ScriptPlaces {
   const hasShare = (route: string): boolean => {
     let taken = 0;
     for (const count of running.values()) taken += count;
-    return (running.get(route) ?? 0) < most() - taken;
+    return (running.get(route) ?? 0) < max() - taken;
   };
 
   /** Takes a slot and resolves with true, or with false if the signal aborts first. */

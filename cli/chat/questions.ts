@@ -24,8 +24,8 @@ interface QuestionPorts {
   readonly signal: AbortSignal;
 }
 
-const longestDetail = 4_000;
-const mostChoices = 50;
+const maxDetailLength = 4_000;
+const maxChoices = 50;
 
 /** Asks the person and answers the gateway. Ends without an answer if the question was settled elsewhere. */
 export async function askQuestion(id: string, ports: QuestionPorts): Promise<void> {
@@ -56,8 +56,8 @@ async function yesOrNo(
   const { screen, lines, signal, agent } = ports;
   screen.say(`? ${oneLine(tool ?? '')} of ${oneLine(server)} wants a yes`);
   const shown = plain(withoutGaps(shownJson(detail ?? {})));
-  screen.say(shown.slice(0, longestDetail).replace(/^/gm, '    '));
-  const left = shown.length - longestDetail;
+  screen.say(shown.slice(0, maxDetailLength).replace(/^/gm, '    '));
+  const left = shown.length - maxDetailLength;
   // A harmless beginning must not hide the rest of a long call.
   if (left > 0) screen.set(`${left} more characters are not shown; ${agent} approvals show ${id} shows them all`);
   const words = oneLine(wordsOfServer(server, message, 'tool'));
@@ -82,9 +82,9 @@ async function fillIn({ server, message, detail }: ApprovalDetail, ports: Questi
     const known = isJsonObject(field) ? field : {};
     const isList = known.type === 'array';
     const choices = (isList && isJsonObject(known.items) ? choicesOf(known.items) : choicesOf(known)) ?? [];
-    const shown = choices.slice(0, mostChoices);
+    const shown = choices.slice(0, maxChoices);
     for (const [index, choice] of shown.entries()) screen.say(`    ${index + 1}. ${quoted(choice.title)}`);
-    if (choices.length > mostChoices) screen.set(`${choices.length - mostChoices} more choices are not shown`);
+    if (choices.length > maxChoices) screen.set(`${choices.length - maxChoices} more choices are not shown`);
     const isNeeded = needed.includes(name);
     const hint = `(${isList ? 'several: 1, 2; ' : ''}empty: ${isNeeded ? 'decline' : 'leave out'})`;
     const line = await lines.answer(`  ${quoted(String(known.title ?? name))} ${hint} `, signal);

@@ -19,7 +19,7 @@ import { followUntilEnd } from '../follow.ts';
 import { ago, bold, dim, oneLine, printJsonLine, show, table } from '../terminal.ts';
 import { readObject } from './mcp.ts';
 
-const longestSaid = 1_000;
+const maxSaidLength = 1_000;
 
 /** Lists the waiting questions; with --follow continues and prints each new question. */
 export async function listApprovals(context: CommandContext): Promise<ExitCode> {
@@ -56,7 +56,7 @@ function asked({ asked_by: by, hints, said }: ApprovalDetail): readonly string[]
     ...(run === undefined ? [] : [run]),
     ...(by?.person === undefined ? [] : [`the sender names ${inQuotes(by.person)}`]),
     ...(hints?.destructive === true ? ['the tool is marked as destructive'] : []),
-    ...(said === undefined || said === '' ? [] : [`the agent said before: ${inQuotes(said, longestSaid)}`]),
+    ...(said === undefined || said === '' ? [] : [`the agent said before: ${inQuotes(said, maxSaidLength)}`]),
   ].map(oneLine);
 }
 

@@ -83,7 +83,7 @@ export const completionScripts: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** A completion menu has room for no more. */
-const longestHelp = 100;
+const maxHelpLength = 100;
 
 export function printCompletion(context: CommandContext): Promise<ExitCode> {
   const shell = context.args[0] ?? '';
@@ -108,7 +108,7 @@ export async function completeWords(context: CommandContext): Promise<ExitCode> 
   const current = words.at(-1) ?? '';
   for (const { word, help } of found) {
     if (!word.startsWith(current)) continue;
-    out.print(`${oneLine(word)}\t${cutTo(oneLine(help), longestHelp)}\n`);
+    out.print(`${oneLine(word)}\t${cutTo(oneLine(help), maxHelpLength)}\n`);
   }
   return 0;
 }

@@ -47,17 +47,17 @@ async function search(ask: Ask, text: string, query: Partial<HistoryQuery>): Pro
     range: since === undefined ? 'all' : `${since}..`,
   };
   const rows: HistoryRow[] = [];
-  const most = rowLimit(limit);
+  const max = rowLimit(limit);
   for (let cursor = before; ; ) {
     const found = await ask('events.search', {
       ...asked,
-      limit: most - rows.length,
+      limit: max - rows.length,
       ...(cursor === undefined ? {} : { cursor }),
     });
     // The search range begins a few seconds before `since`.
     rows.push(...found.rows.filter(({ received_at }) => since === undefined || received_at >= since));
     cursor = found.cursor;
-    if (cursor === undefined || rows.length >= most) return rows;
+    if (cursor === undefined || rows.length >= max) return rows;
   }
 }
 

@@ -17,7 +17,7 @@ const logLevels: readonly unknown[] = ['debug', 'info', 'warn', 'error'];
 const defaultLines = 100;
 const pollMs = 250;
 /** Only the last part of the log is searched. */
-const mostBytes = 16 * 1_048_576;
+const maxBytes = 16 * 1_048_576;
 
 export function gatewayLog(home: string): string {
   return `${homePaths(home).logs}/gateway.log`;
@@ -87,9 +87,9 @@ function filterOf(context: CommandContext): (line: string) => boolean {
  */
 function createTail(path: string, size: number): { read(): readonly string[] } {
   const earlier = `${path}.1`;
-  let at = Math.max(0, size - mostBytes);
+  let at = Math.max(0, size - maxBytes);
   let inode: number | undefined;
-  let rest = endOf(earlier, mostBytes - size);
+  let rest = endOf(earlier, maxBytes - size);
   let decoder = new StringDecoder();
   let skipsFirst = at > 0;
   let last = '';
@@ -102,7 +102,7 @@ function createTail(path: string, size: number): { read(): readonly string[] } {
         const { ino, size } = fstatSync(file);
         if ((inode !== undefined && ino !== inode) || size < at) {
           at = 0;
-          const text = endOf(earlier, mostBytes);
+          const text = endOf(earlier, maxBytes);
           const seen = text.lastIndexOf(`${last}\n`);
           rest = last === '' || seen < 0 ? '' : text.slice(seen + last.length + 1);
           decoder = new StringDecoder();
@@ -129,9 +129,9 @@ function createTail(path: string, size: number): { read(): readonly string[] } {
 }
 
 /** The complete lines at the end of a file, within so many bytes; empty if there is no file. */
-function endOf(path: string, most: number): string {
-  if (most <= 0 || statSync(path, { throwIfNoEntry: false }) === undefined) return '';
+function endOf(path: string, max: number): string {
+  if (max <= 0 || statSync(path, { throwIfNoEntry: false }) === undefined) return '';
   const bytes = readFileSync(path);
-  const from = Math.max(0, bytes.length - most);
+  const from = Math.max(0, bytes.length - max);
   return bytes.subarray(from === 0 ? 0 : bytes.indexOf('\n', from) + 1).toString('utf8');
 }

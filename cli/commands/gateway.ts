@@ -25,7 +25,7 @@ const keptLogLines = 12;
 /** The states of a gateway that was asked to stop, or that has ended. */
 const isEnding = /\bdraining$|^(?:closing|stopped|failed)$/;
 /** A log that is larger than this is rotated at the next start; one earlier file is kept. */
-const longestLog = 16 * 1_048_576;
+const maxLogLength = 16 * 1_048_576;
 
 /**
  * Refuses a start by sudo in the home of another user, whose own gateway could then not use what root had written; returns
@@ -125,7 +125,7 @@ async function spawnGateway({ home, env }: CommandContext) {
   await ensurePrivateFolder(paths.home);
   await ensurePrivateFolder(paths.logs);
   const logPath = gatewayLog(home);
-  if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) > longestLog) renameSync(logPath, `${logPath}.1`);
+  if ((statSync(logPath, { throwIfNoEntry: false })?.size ?? 0) > maxLogLength) renameSync(logPath, `${logPath}.1`);
   const log = openSync(logPath, 'a', 0o600);
   const before = fstatSync(log).size;
   const noRoom = refusalOf(paths.logs);

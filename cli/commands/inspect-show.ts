@@ -3,15 +3,15 @@
  */
 
 import { eventWords, stateWords } from '../../machines/base/status.ts';
-import { longestTimerMs } from '../../machines/base/timer.ts';
+import { maxTimerMs } from '../../machines/base/timer.ts';
 import type { ActorShown } from '../../runtime/control/contract/actors.ts';
 import type { Chart } from '../../runtime/inspector/wire.ts';
 import { type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { drawChart, factsText, line, type Piece, styleOf, whole } from '../draw.ts';
 import { ago, inTime, oneLine, plain, show } from '../terminal.ts';
 
-const mostContextLines = 60;
-const mostSteps = 16;
+const maxContextLines = 60;
+const maxSteps = 16;
 
 export async function showActor(context: CommandContext): Promise<ExitCode> {
   const actor = await context.ask('inspect.show', { actor: context.args[0] ?? '' });
@@ -24,9 +24,9 @@ function formatActor(context: CommandContext, actor: ActorShown, chart: Chart | 
   const lines = [...head(context, actor), ...timers(context, actor), ...steps(context, actor)];
   lines.push('', line(out, [['context', 'bold']]));
   const held = plain(JSON.stringify(actor.context, null, 2)).split('\n');
-  for (const one of held.slice(0, mostContextLines)) lines.push(line(out, [[`  ${one}`]]));
-  if (held.length > mostContextLines) {
-    lines.push(line(out, [[`  … ${held.length - mostContextLines} lines more; --json has them`, 'dim']]));
+  for (const one of held.slice(0, maxContextLines)) lines.push(line(out, [[`  ${one}`]]));
+  if (held.length > maxContextLines) {
+    lines.push(line(out, [[`  … ${held.length - maxContextLines} lines more; --json has them`, 'dim']]));
   }
   if (actor.children.length > 0) {
     lines.push(
@@ -69,7 +69,7 @@ function head({ out }: CommandContext, actor: ActorShown): string[] {
 
 function timers({ out }: CommandContext, { timers: all }: ActorShown): string[] {
   // A limit that is turned off is a timer of the longest wait.
-  const waiting = all.filter(({ started, due }) => Date.parse(due) - Date.parse(started) < longestTimerMs);
+  const waiting = all.filter(({ started, due }) => Date.parse(due) - Date.parse(started) < maxTimerMs);
   if (waiting.length === 0) return [];
   return [
     '',
@@ -86,7 +86,7 @@ function steps({ out }: CommandContext, { steps: taken }: ActorShown): string[] 
     '',
     line(out, [['last steps', 'bold']]),
     ...taken
-      .slice(-mostSteps)
+      .slice(-maxSteps)
       .map(({ at, event, from, to, why }) =>
         line(out, [
           [`  ${at.slice(11, 23)}`, 'dim'],

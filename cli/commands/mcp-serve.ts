@@ -23,7 +23,7 @@ import { version } from '../version.ts';
 import { runOf } from './mcp.ts';
 
 /** Delays between attempts to reconnect to the gateway. */
-const reconnects = { baseDelayMs: 250, longestDelayMs: 5_000 };
+const reconnects = { baseDelayMs: 250, maxDelayMs: 5_000 };
 
 /** Changes within this time are one. Less than a person notices. */
 const mergedWithinMs = 250;

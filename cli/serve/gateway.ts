@@ -18,7 +18,7 @@ export interface ServedGateway {
 }
 
 /** A run has 64 connections for all the programs that it starts. */
-const mostIdle = 2;
+const maxIdle = 2;
 
 export type ClientRequest = ServerContext['mcpReq'];
 
@@ -57,7 +57,7 @@ export async function withGateway<Value>(
   } finally {
     stopReporting();
     signal.removeEventListener('abort', cancel);
-    if (client.isOpen() && idle.length < mostIdle) idle.push(client);
+    if (client.isOpen() && idle.length < maxIdle) idle.push(client);
     else client.close();
   }
 }

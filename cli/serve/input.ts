@@ -11,7 +11,7 @@ import { deepestJson, isTooDeep, readJson } from '../../machines/base/read-json.
 import { isEmptyList, messageWithoutNulls, withoutNulls } from '../../machines/mcp/without-nulls.ts';
 
 /** Far more than the gateway takes: what is longer is no message. */
-const longestLine = 64 * 1_048_576;
+const maxLineLength = 64 * 1_048_576;
 const lineEnd = 0x0a;
 /** A batch, a member that is `null` or an empty list, or an integer that a number may round. */
 const odd = /^\s*\[|:\s*(?:null|\[\s*\])|\d{16}/;
@@ -31,8 +31,8 @@ export function completeLines(): Transform {
       }
       begun.push(chunk.subarray(end));
       length += chunk.length - end;
-      const words = `the client sent ${longestLine / 1_048_576} MiB without a line end`;
-      done(length > longestLine ? new Error(words) : null);
+      const words = `the client sent ${maxLineLength / 1_048_576} MiB without a line end`;
+      done(length > maxLineLength ? new Error(words) : null);
     },
   });
 }

@@ -8,7 +8,7 @@ import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { defined } from '../../machines/base/json.ts';
 
 /** Bytes. Some clients read the first page alone, so it is a long one; a gateway reads pages of up to 8 MiB. */
-const longestPage = 7 * 1_048_576;
+const maxPageLength = 7 * 1_048_576;
 
 interface Page<Row> {
   readonly rows: Row[];
@@ -27,7 +27,7 @@ export function pageAt<Row>(rows: readonly Row[], cursor = '0'): Page<Row> {
   let end = first;
   for (let bytes = 0; end < rows.length; end += 1) {
     bytes += Buffer.byteLength(JSON.stringify(rows[end])) + 1;
-    if (bytes > longestPage && end > first) break;
+    if (bytes > maxPageLength && end > first) break;
   }
   return { rows: rows.slice(first, end), ...defined({ nextCursor: end < rows.length ? String(end) : undefined }) };
 }

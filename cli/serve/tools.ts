@@ -20,7 +20,7 @@ import { pageAt } from './page.ts';
  * Clients put the name that they have for this server before that of a tool, as Claude Code does `mcp__agent__`, and models
  * refuse a request if one name has more than 64 characters.
  */
-const longestName = 64 - 'mcp__agent__'.length;
+const maxNameLength = 64 - 'mcp__agent__'.length;
 
 /** @param isLegacy whether the client is of the era of handshakes */
 export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boolean): void {
@@ -33,7 +33,7 @@ export function serveTools(server: Server, gateway: ServedGateway, isLegacy: boo
   const readTools = async (client: ControlClient): Promise<ReadonlyMap<string, ToolRow>> => {
     const rows = (await client.ask('mcp.tools', gateway.bounds)).map(withoutOutputFormats);
     const usable = (isLegacy ? rows.map(withObjects) : rows).map(withUsableSchema);
-    offered = new Map(usable.map((row) => [wireName(row.name, longestName), row]));
+    offered = new Map(usable.map((row) => [wireName(row.name, maxNameLength), row]));
     return offered;
   };
   server.setRequestHandler('tools/list', async ({ params }, { mcpReq }) => {

@@ -32,7 +32,7 @@ const ended: ReadonlySet<string> = new Set([
   'unknown',
   'deadLettered',
 ]);
-const longestShown = 300;
+const maxShownLength = 300;
 
 export async function sendFirstEvent({ ask }: Pick<CommandContext, 'ask'>): Promise<FirstEvent> {
   const cancel = new AbortController();
@@ -66,7 +66,7 @@ async function outcomeOf(id: string, ask: CommandContext['ask'], signal: AbortSi
       const { response, reason } = { ...row.run, ...row };
       if (status !== 'delivered')
         return { kind: 'failed', why: `it ended as ${status}: ${oneLine(reason ?? 'no reason is known')}` };
-      const said = response !== undefined ? ` The agent said: ${cutTo(oneLine(response), longestShown)}` : '';
+      const said = response !== undefined ? ` The agent said: ${cutTo(oneLine(response), maxShownLength)}` : '';
       return { kind: 'went', result: `The event was signed, accepted, run and delivered to the log.${said}` };
     }
     await wait(pollMs, undefined, { signal }).catch(() => {});

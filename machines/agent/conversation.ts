@@ -19,8 +19,8 @@ export function withQuestion(turns: readonly Turn[], text: string): readonly Tur
 const noAnswer: Turn = { role: 'assistant', text: '(no answer)', calls: [] };
 
 /** Returns the newest exchanges that fit; the last one is always kept. */
-export function fitConversation(turns: readonly Turn[], mostCharacters: number): readonly Turn[] {
-  let left = mostCharacters;
+export function fitConversation(turns: readonly Turn[], maxCharacters: number): readonly Turn[] {
+  let left = maxCharacters;
   let from = turns.length;
   for (let at = turns.length - 1; at >= 0; at -= 1) {
     const turn = turns[at];

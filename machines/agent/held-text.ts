@@ -14,7 +14,7 @@ interface HeldText {
 /** What ends a word, in scripts without spaces too. */
 const border = /[\s\u3001\u3002\u3008-\u3011\uff01\uff0c\uff1a\uff1b\uff1f]/;
 /** Longer lines are flushed without waiting for their last word; real prose never gets here. */
-const longestLine = 4_096;
+const maxLineLength = 4_096;
 
 export function createHeldText(redact: (text: string) => string): HeldText {
   /** `line`: the current line so far; `out`: its redacted text that was already released. */
@@ -44,7 +44,7 @@ export function createHeldText(redact: (text: string) => string): HeldText {
       const shown: string[] = [];
       for (const part of piece.split(/(?<=\n)/)) {
         line += part;
-        if (part.endsWith('\n') || line.length > longestLine) shown.push(endLine());
+        if (part.endsWith('\n') || line.length > maxLineLength) shown.push(endLine());
         else if (border.test(part)) shown.push(advance(lastWordAt(line)));
       }
       return shown.join('');

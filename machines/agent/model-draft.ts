@@ -55,7 +55,7 @@ type StreamFault =
       readonly kind: 'error';
       /** The endpoint's error type, never its message. */
       readonly type: string;
-      readonly passing: boolean;
+      readonly retryable: boolean;
     }
   /** The conversation is too long for the model. */
   | { readonly kind: 'overflow' }
@@ -124,7 +124,7 @@ function countOf(value: Json | undefined): number | undefined {
 
 /** Groq's error type if the model wrote a call that its endpoint cannot read; another attempt may succeed. */
 export const unreadCall = 'tool_use_failed';
-const passing: ReadonlySet<string> = new Set([
+const retryableTypes: ReadonlySet<string> = new Set([
   'overloaded_error',
   'api_error',
   'rate_limit_error',
@@ -161,14 +161,14 @@ export function faultOf(error: Json | undefined): StreamFault {
   const isRate = types.some((one) => one.startsWith('rate_limit')) || (isJsonObject(error) && error.code === 429);
   const message = textOf(isJsonObject(error) ? error.message : error);
   if (!isRate && saysOverflow(message)) return { kind: 'overflow' };
-  if (saysFiltered(message)) return { kind: 'error', type: 'content_filter', passing: false };
+  if (saysFiltered(message)) return { kind: 'error', type: 'content_filter', retryable: false };
   // A rate limit has its kind as type, such as `tokens`.
-  const type = types.find((one) => passing.has(one)) ?? types[0];
-  if (type !== undefined) return { kind: 'error', type, passing: passing.has(type) };
+  const type = types.find((one) => retryableTypes.has(one)) ?? types[0];
+  if (type !== undefined) return { kind: 'error', type, retryable: retryableTypes.has(type) };
   // OpenRouter has the status with which a provider answered.
   const status = isJsonObject(error) ? countOf(error.code) : undefined;
-  if (status === undefined) return { kind: 'error', type: 'error', passing: true };
-  return { kind: 'error', type: String(status), passing: !lastingStatuses.has(status) };
+  if (status === undefined) return { kind: 'error', type: 'error', retryable: true };
+  return { kind: 'error', type: String(status), retryable: !lastingStatuses.has(status) };
 }
 
 /** An endpoint rejects a conversation with arguments that are not an object, so malformed ones become an empty object. */

@@ -24,7 +24,7 @@ const oldThoughts = 'old thoughts';
 const thoughts = 'thoughts';
 /** OpenAI's endpoint, and Azure's, refuse every request if the description of one tool is longer. */
 const longDescriptions = 'long descriptions';
-const longestDescription = 1_024;
+const maxDescriptionLength = 1_024;
 /** The limit of an answer has another name for OpenAI's models that think, also behind Azure or a proxy. */
 const limit = 'max_tokens';
 const laterLimit = 'max_completion_tokens';
@@ -76,14 +76,14 @@ export function requestWithout(
   question: ModelQuestion,
 ): JsonObject {
   const { turns, tools } = question;
-  const { [limit]: most, ...parameters } = requestBody(model, {
+  const { [limit]: max, ...parameters } = requestBody(model, {
     ...question,
     turns: turnsWithout(without, turns),
     tools: without.has(longDescriptions) ? tools.map(shortlyDescribed) : tools,
   });
   return {
     ...Object.fromEntries(Object.entries(parameters).filter(([name]) => !without.has(name))),
-    ...(most === undefined ? {} : { [without.has(limit) ? laterLimit : limit]: most }),
+    ...(max === undefined ? {} : { [without.has(limit) ? laterLimit : limit]: max }),
     ...(without.has(effort) && tools.length > 0 ? { [effort]: 'none' } : {}),
   };
 }
@@ -94,5 +94,5 @@ function turnsWithout(without: ReadonlySet<string>, turns: ModelQuestion['turns'
 }
 
 function shortlyDescribed(tool: ToolOffer): ToolOffer {
-  return { ...tool, description: cut(tool.description, longestDescription) };
+  return { ...tool, description: cut(tool.description, maxDescriptionLength) };
 }

@@ -124,7 +124,7 @@ function readEvent(draft: Draft, event: JsonObject): string {
   extendDetails(draft, listOf(delta.reasoning_details));
   const reason = textOf(choice.finish_reason).toLowerCase();
   const [broken] = brokenOff.exec(reason) ?? [];
-  if (broken !== undefined) draft.fault = { kind: 'error', type: broken, passing: true };
+  if (broken !== undefined) draft.fault = { kind: 'error', type: broken, retryable: true };
   // A refusal in its own field comes with an ordinary reason.
   else if (textOf(delta.refusal) !== '') draft.stop = 'refused';
   else if (draft.stop !== 'refused') draft.stop = stopOf(reason) ?? draft.stop;

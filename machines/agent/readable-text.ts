@@ -120,11 +120,11 @@ function readTag(html: string, open: number): Tag | undefined {
   return { name: name.toLowerCase(), closing, selfClosing: html[close - 1] === '/', end: close + 1 };
 }
 
-const longestName = 40;
+const maxNameLength = 40;
 
 function nameAt(html: string, from: number): string {
   let end = from;
-  while (end < html.length && end - from < longestName && /[A-Za-z0-9:-]/.test(html[end] ?? '')) end += 1;
+  while (end < html.length && end - from < maxNameLength && /[A-Za-z0-9:-]/.test(html[end] ?? '')) end += 1;
   const name = html.slice(from, end);
   return /^[A-Za-z]/.test(name) ? name : '';
 }

@@ -11,7 +11,7 @@ const thought = /^\s*<think>[\s\S]*?<\/think>\s*/;
 /** The same where the opening tag is a part of the prompt, as in the templates of Qwen and DeepSeek. */
 const begunThought = /^[\s\S]*?\n<\/think>\n\n\s*/;
 /** White space before the opening tag; in front of more of it, the text is shown as it comes. */
-const mostSpace = 100;
+const maxSpace = 100;
 
 export function withoutThought({ text, reasoning }: Pick<ModelAnswer, 'text' | 'reasoning'>): string {
   if (text.includes(opening)) return text.replace(thought, '');
@@ -47,7 +47,7 @@ export function createThoughtFilter(): ThoughtFilter {
       let text = tail + piece;
       if (stage === 'begins') {
         const begun = text.trimStart();
-        if (opening.startsWith(begun) && text.length < mostSpace) return hold(piece, text);
+        if (opening.startsWith(begun) && text.length < maxSpace) return hold(piece, text);
         stage = begun.startsWith(opening) ? 'thinks' : 'answers';
       }
       if (stage === 'thinks') {

@@ -27,7 +27,7 @@ interface LoopState {
 }
 
 /** More calls at once are a sign that the model is stuck. */
-export const mostCallsAtOnce = 32;
+export const maxCallsAtOnce = 32;
 const cutMark = '[the model’s token limit cut the answer off here]';
 const keptArguments = 200;
 
@@ -48,8 +48,8 @@ export function nextStep(answer: ModelAnswer, { steps, maxSteps, isOffered }: Lo
     return { kind: 'fail', reason: `the model still asked for tools after ${limit}` };
   }
   const planned = calls.map((ask, index): PlannedCall => {
-    if (index >= mostCallsAtOnce) {
-      return { kind: 'refuse', ask, why: `not called: at most ${mostCallsAtOnce} tools can be called at once` };
+    if (index >= maxCallsAtOnce) {
+      return { kind: 'refuse', ask, why: `not called: at most ${maxCallsAtOnce} tools can be called at once` };
     }
     // Truncated arguments may parse as complete ones.
     if (stop === 'cut' && index === calls.length - 1) {

@@ -24,10 +24,10 @@ export interface RunAccount {
   readonly transcript: readonly TimedEntry[];
 }
 
-const longestText = 16_384;
-const mostCharacters = 524_288;
+const maxTextLength = 16_384;
+const maxCharacters = 524_288;
 /** Also bounded by number: a model in a loop writes short entries. */
-const mostEntries = 2_000;
+const maxEntries = 2_000;
 
 interface Transcript {
   add(entry: TranscriptEntry, atMs?: number): void;
@@ -37,16 +37,16 @@ interface Transcript {
 /** @param redact removes secrets from a text, which is cut after that: half a secret is not recognized */
 export function createTranscript(redact: (text: string) => string): Transcript {
   const entries: TimedEntry[] = [];
-  let left = mostCharacters;
+  let left = maxCharacters;
   const short = (text: string): string => {
     const clean = redact(text);
-    const kept = cut(clean, Math.min(longestText, Math.max(0, left)));
+    const kept = cut(clean, Math.min(maxTextLength, Math.max(0, left)));
     left -= kept.length;
     return kept.length === clean.length ? kept : `${kept} … [${clean.length - kept.length} characters left out]`;
   };
   return {
     add(entry, atMs) {
-      if (entries.length >= mostEntries) return;
+      if (entries.length >= maxEntries) return;
       entries.push({ ...entry, text: short(entry.text), ...(atMs === undefined ? {} : { atMs }) });
     },
     entries: () => [...entries],

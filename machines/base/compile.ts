@@ -82,7 +82,7 @@ interface Run {
 
 const noChildren: Readonly<Record<string, AnyActorRef>> = Object.freeze({});
 /** A chart whose `always` transitions never settle would hang the process, as it does in the interpreter. */
-const mostSteps = 1_000;
+const maxSteps = 1_000;
 
 export function compile<Machine extends AnyStateMachine>(
   machine: Machine,
@@ -186,7 +186,7 @@ export function compile<Machine extends AnyStateMachine>(
   /** Takes transitions until none applies. */
   function settle(run: Run): void {
     for (let steps = 0; run.status === 'active'; steps += 1) {
-      if (steps > mostSteps) throw new Error(`${chart.id}: "${chart.states[run.state]?.key}" never settles`);
+      if (steps > maxSteps) throw new Error(`${chart.id}: "${chart.states[run.state]?.key}" never settles`);
       const eventless = chart.selectEventless(run, run.event);
       if (eventless !== undefined) {
         take(run, eventless, run.event);
@@ -257,11 +257,11 @@ export function compile<Machine extends AnyStateMachine>(
     for (const id of Object.keys(run.children)) stopChild(run, id);
   }
 
-  function remember(run: Run, step: Step, longest: number): void {
+  function remember(run: Run, step: Step, maxLength: number): void {
     // All snapshots of an actor share the trail: it is history, not state.
     run.trail ??= [];
     run.trail.push(packedStep(run.at, step.index));
-    if (run.trail.length > longest * 2) run.trail.splice(0, run.trail.length - longest);
+    if (run.trail.length > maxLength * 2) run.trail.splice(0, run.trail.length - maxLength);
   }
 
   /** Cheap if there is no inspector: the system drops the record, which only holds references. */

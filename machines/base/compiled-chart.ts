@@ -23,7 +23,7 @@ import {
 } from './compiled-actions.ts';
 
 /** The most steps per chart: packed with a time in milliseconds, they fit a safe integer until the year 2248. */
-export const mostSteps = 1_024;
+export const maxSteps = 1_024;
 
 type Guard = (args: Args) => boolean;
 type Choosing = Showing & { readonly state: number };
@@ -124,7 +124,7 @@ export function chartOf(machine: AnyStateMachine, copy: Copy = spread): Chart {
   const contextConfig = machine.config.context as unknown;
   const outputConfig = machine.config.output as unknown;
 
-  if (steps.length > mostSteps) refuse('root', `a chart of more than ${mostSteps} transitions`);
+  if (steps.length > maxSteps) refuse('root', `a chart of more than ${maxSteps} transitions`);
 
   return {
     id: machine.id,

@@ -1,7 +1,7 @@
 /** The snapshot of a compiled actor: like the interpreter's, with the time of its state and its last steps. */
 
 import type { AnyActorRef } from 'xstate';
-import { type Chart, mostSteps } from './compiled-chart.ts';
+import { type Chart, maxSteps } from './compiled-chart.ts';
 
 interface TrailStep {
   /** Unix milliseconds. */
@@ -13,7 +13,7 @@ interface TrailStep {
 
 /** A step and its time in one number: a list of pairs would take twice the memory, in every request. */
 export function packedStep(atMs: number, index: number): number {
-  return Math.floor(atMs) * mostSteps + index;
+  return Math.floor(atMs) * maxSteps + index;
 }
 
 interface SnapshotParts {
@@ -67,8 +67,8 @@ export class CompiledSnapshot {
     const steps: TrailStep[] = [];
     const held = this.#steps ?? [];
     for (const packed of held) {
-      const step = this.#chart.steps[packed % mostSteps];
-      const at = Math.floor(packed / mostSteps);
+      const step = this.#chart.steps[packed % maxSteps];
+      const at = Math.floor(packed / maxSteps);
       if (step !== undefined) steps.push({ at, event: step.eventType, from: step.from, to: step.to });
     }
     return steps;

@@ -4,10 +4,10 @@
  */
 
 /** Returns at most so many rows in their order: of each kind the first, and then the earliest. */
-export function fewOfEach<Row extends { readonly kind: string }>(rows: readonly Row[], most: number): readonly Row[] {
+export function fewOfEach<Row extends { readonly kind: string }>(rows: readonly Row[], max: number): readonly Row[] {
   const firsts = new Map<string, Row>();
   for (const row of rows) if (!firsts.has(row.kind)) firsts.set(row.kind, row);
-  const kept = new Set([...firsts.values()].slice(0, most));
-  for (const row of rows.slice(0, most)) if (kept.size < most) kept.add(row);
+  const kept = new Set([...firsts.values()].slice(0, max));
+  for (const row of rows.slice(0, max)) if (kept.size < max) kept.add(row);
   return rows.filter((row) => kept.has(row));
 }

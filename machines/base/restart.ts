@@ -10,7 +10,7 @@ export interface RestartPolicy {
   readonly periodMs: number;
   /** The wait before the first restart; it doubles with each further one. */
   readonly baseDelayMs: number;
-  readonly longestDelayMs: number;
+  readonly maxDelayMs: number;
 }
 
 export interface RestartBudget {
@@ -28,7 +28,7 @@ export const crashRestarts: RestartPolicy = {
   intensity: 5,
   periodMs: 60_000,
   baseDelayMs: 200,
-  longestDelayMs: 5_000,
+  maxDelayMs: 5_000,
 };
 
 export function freshBudget(policy: RestartPolicy): RestartBudget {
@@ -52,6 +52,6 @@ export function spendRestart(budget: RestartBudget, nowMs: number, jitter: numbe
 }
 
 /** The wait after a number of earlier tries: doubles from the base up to the longest. */
-export function backoffMs(policy: Pick<RestartPolicy, 'baseDelayMs' | 'longestDelayMs'>, earlier: number): number {
-  return Math.min(policy.longestDelayMs, policy.baseDelayMs * 2 ** Math.min(earlier, 30));
+export function backoffMs(policy: Pick<RestartPolicy, 'baseDelayMs' | 'maxDelayMs'>, earlier: number): number {
+  return Math.min(policy.maxDelayMs, policy.baseDelayMs * 2 ** Math.min(earlier, 30));
 }

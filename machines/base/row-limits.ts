@@ -6,9 +6,9 @@
 /** Without a given limit. */
 const defaultRows = 50;
 /** The upper bound of any limit. */
-const mostRows = 1_000;
+const maxRows = 1_000;
 
 /** The most rows of a listing; the default if the given limit is not a number. */
 export function rowLimit(asked: unknown): number {
-  return typeof asked === 'number' ? Math.min(mostRows, Math.max(1, asked)) : defaultRows;
+  return typeof asked === 'number' ? Math.min(maxRows, Math.max(1, asked)) : defaultRows;
 }

@@ -43,29 +43,29 @@ export function withoutGaps(text: string): string {
 }
 
 /** The most characters of a tool's description, and of a form's text, that are shown with a question. */
-const longestDescription = 240;
-const longestRequest = 1_000;
+const maxDescriptionLength = 240;
+const maxRequestLength = 1_000;
 
 /**
  * What a server says about the call or form in question: one quoted line that cannot pose as part of the question; empty if
  * it says nothing (SEC-7).
  */
 export function wordsOfServer(server: string, words: string, kind: string): string {
-  const quoted = inQuotes(words, kind === 'form' ? longestRequest : longestDescription);
+  const quoted = inQuotes(words, kind === 'form' ? maxRequestLength : maxDescriptionLength);
   return quoted === '' ? '' : `${server} says: ${quoted}`;
 }
 
 /** A server's text within a question: one quoted line, cut if it is long; empty if there is none (SEC-7). */
-export function inQuotes(words: string, longest = longestDescription): string {
+export function inQuotes(words: string, maxLength = maxDescriptionLength): string {
   // A closing quote in the text would end ours.
   const line = shownText(words.replace(/\s+/gu, ' ').replace(/[“”]/gu, '"').trim());
-  const kept = cut(line, longest);
+  const kept = cut(line, maxLength);
   return line === '' ? '' : `“${kept}${kept === line ? '' : '…'}”`;
 }
 
 /** A word of a link or of another program's file within a sentence: quoted unless it is one plain word (SEC-7). */
 export function wordInSentence(word: string): string {
-  return /^[\w./~@+-]{1,200}$/.test(word) ? word : inQuotes(word, longestRequest) || '“”';
+  return /^[\w./~@+-]{1,200}$/.test(word) ? word : inQuotes(word, maxRequestLength) || '“”';
 }
 
 /** A word of a command, or an address, from another program's file: quoted and uncut unless it is one plain word (SEC-7). */

@@ -12,7 +12,7 @@ const dayMs = 24 * hourMs;
 
 export const rangeSpans = { '15m': 15 * minuteMs, '1h': hourMs, '24h': dayMs, '7d': 7 * dayMs } as const;
 export type NamedRange = keyof typeof rangeSpans;
-const mostBuckets = 60;
+const maxBuckets = 60;
 /** Counts up to now are stored in cells of this length, so bucket widths of open ranges are multiples of it. */
 export const cellMs = 15 * secondMs;
 
@@ -40,7 +40,7 @@ export interface TimeRange {
 export function readRange(text: string, nowMs: number): TimeRange | undefined {
   if (Object.hasOwn(rangeSpans, text)) {
     const spanMs = rangeSpans[text as NamedRange];
-    const widthMs = spanMs / mostBuckets;
+    const widthMs = spanMs / maxBuckets;
     return { fromMs: (Math.floor(nowMs / widthMs) + 1) * widthMs - spanMs };
   }
   const [from = '', to, ...rest] = text.split('..');
@@ -62,10 +62,10 @@ export function bucketsOf({ fromMs, toMs }: TimeRange, nowMs: number): Buckets {
   });
   const fits = (widthMs: number): boolean => {
     const { fromMs: first, toMs: last } = edges(widthMs);
-    return last - first <= mostBuckets * widthMs && (!isOpen || widthMs % cellMs === 0);
+    return last - first <= maxBuckets * widthMs && (!isOpen || widthMs % cellMs === 0);
   };
   const known = widths.find(fits);
   if (known !== undefined) return edges(known);
-  const days = Math.ceil((endMs - fromMs) / (mostBuckets - 1) / dayMs);
+  const days = Math.ceil((endMs - fromMs) / (maxBuckets - 1) / dayMs);
   return edges(days * dayMs);
 }

@@ -5,10 +5,10 @@
  * @see [setTimeout](https://nodejs.org/docs/latest-v20.x/api/timers.html#settimeoutcallback-delay-args)
  */
 
-export const longestTimerMs = 2_147_483_647;
+export const maxTimerMs = 2_147_483_647;
 
 /** The same for settings, which are in seconds: 24.8 days. */
-export const longestTimerSeconds = 2_147_483;
+export const maxTimerSeconds = 2_147_483;
 
 /**
  * Returns the milliseconds until a due time that was recorded at `sinceMs`, at least 0. A clock that was set back since then

@@ -83,13 +83,13 @@ export function printDiagnostic(found: Diagnostic): string {
 }
 
 /** A longer line is shown in part, because values far from the column are not part of the finding. */
-const longestSource = 120;
+const maxSourceLength = 120;
 const shownOfLong = 60;
 const shownBefore = 12;
 
 /** The source line of a finding, already masked, or the part of a long one around a column. */
 export function sourceAt(masked: string, column: number): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> {
-  const isLong = masked.length > longestSource;
+  const isLong = masked.length > maxSourceLength;
   const from = isLong ? Math.max(0, Math.min(column - 1 - shownBefore, masked.length - shownOfLong)) : 0;
   const to = isLong ? from + shownOfLong : masked.length;
   const [begin, end] = [from > 0 ? '…' : '', to < masked.length ? '…' : ''];

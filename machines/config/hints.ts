@@ -10,7 +10,7 @@ import type { Settings } from './settings.ts';
 
 type Routes = Settings['webhook']['routes'];
 
-const mostNamed = 3;
+const maxNamed = 3;
 
 /** The hints on the routes of all profiles, as non-empty texts. */
 export function hintsOf(
@@ -63,6 +63,6 @@ function placeOf({ name, profile }: Routes[number]['route']): string {
 }
 
 function named(names: readonly string[]): string {
-  const left = names.length - mostNamed;
-  return names.slice(0, mostNamed).join(', ') + (left > 0 ? ` and ${left} more` : '');
+  const left = names.length - maxNamed;
+  return names.slice(0, maxNamed).join(', ') + (left > 0 ? ` and ${left} more` : '');
 }

@@ -271,8 +271,8 @@ function conditionsOf({ filters, deliverTo = [] }: Route) {
 /** The quiet window restarts with each event, so it is longer than the longest wait only by mistake. */
 function looseWindow({ coalesce }: Route): EntryFinding[] {
   if (coalesce === undefined || coalesce.windowMs <= coalesce.maxWaitMs) return [];
-  const [window, most] = [coalesce.windowMs / 1_000, coalesce.maxWaitMs / 1_000];
-  const message = `has coalesce.window_seconds ${window} above max_wait_seconds ${most}, after which each batch ends; raise max_wait_seconds`;
+  const [window, max] = [coalesce.windowMs / 1_000, coalesce.maxWaitMs / 1_000];
+  const message = `has coalesce.window_seconds ${window} above max_wait_seconds ${max}, after which each batch ends; raise max_wait_seconds`;
   return [{ path: ['coalesce'], message, code: 'coalesce-window' }];
 }
 

@@ -1,11 +1,11 @@
 /** Finds the known word nearest to a mistyped one, for "did you mean". */
 
 /** With more edits it is another word, not a typing error. */
-const mostEdits = 2;
+const maxEdits = 2;
 
 export function nearest(word: string, known: readonly string[]): string | undefined {
   let best: string | undefined;
-  let bestEdits = mostEdits + 1;
+  let bestEdits = maxEdits + 1;
   for (const candidate of known) {
     // Also avoids comparing an overlong name, which a caller may send, with each known one.
     if (Math.abs(candidate.length - word.length) >= bestEdits) continue;

@@ -5,7 +5,7 @@
  */
 
 import { defined, isJsonObject, type JsonObject } from '../base/json.ts';
-import { longestTimerSeconds } from '../base/timer.ts';
+import { maxTimerSeconds } from '../base/timer.ts';
 import { declared } from './declared.ts';
 import type { EntryFinding } from './diagnostic.ts';
 import { refersToUnset, unresolvedReference } from './interpolate.ts';
@@ -163,7 +163,7 @@ const shared = {
   order_hold_seconds: {
     type: 'number',
     minimum: 0,
-    maximum: longestTimerSeconds,
+    maximum: maxTimerSeconds,
     default: 600,
     description: 'How long later texts of a chat wait for one that is tried again; 0 lets them pass at once.',
   },
@@ -275,7 +275,7 @@ export function readPlatform(name: string, entry: JsonObject, problem: string | 
     retries: {
       attempts: retries.max_attempts,
       baseDelayMs: retries.base_seconds * 1_000,
-      longestDelayMs: retries.longest_seconds * 1_000,
+      maxDelayMs: retries.longest_seconds * 1_000,
     },
     options,
     apiBase: read.api_base,

@@ -31,7 +31,7 @@ export interface HomePaths extends ProfilePaths {
 }
 
 /** In bytes. Longer paths cannot be bound: the kernel's address holds 108 on Linux and 104 elsewhere. */
-const longestSocketPath = 100;
+const maxSocketPathLength = 100;
 
 export function homePaths(home: string, temporaryFolder = '/tmp'): HomePaths {
   return {
@@ -106,7 +106,7 @@ const asideFolder = /\/agent-[0-9a-f]{24}\/(?:gateway|agent)\.sock$/;
  */
 export function socketIn(folder: string, name: 'gateway.sock' | 'agent.sock', temporaryFolder = '/tmp'): string {
   const path = `${folder}/${name}`;
-  if (new TextEncoder().encode(path).length <= longestSocketPath) return path;
+  if (new TextEncoder().encode(path).length <= maxSocketPathLength) return path;
   const digest = createHash('sha256').update(folder).digest('hex').slice(0, 24);
   return `${temporaryFolder}/agent-${digest}/${name}`;
 }

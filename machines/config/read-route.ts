@@ -285,12 +285,12 @@ function routeOf(sketch: Sketch, source: Route['source'], profile: ProfileName):
 function followed({ sound, deliver, deliverTo, onFailure, deliverOnly, hasCron }: Sketch): Partial<Route> {
   if (deliverOnly || hasCron) return {};
   // Failures have one destination unless both are named.
-  const usual: readonly FollowedStep[] = onFailure === undefined ? ['finished', 'failed'] : ['finished'];
+  const defaultSteps: readonly FollowedStep[] = onFailure === undefined ? ['finished', 'failed'] : ['finished'];
   const isHttp = (to: string): boolean => canonicalTarget(to) === 'http';
   if (deliverTo !== undefined)
-    return { deliverTo: deliverTo.map((entry) => (isHttp(entry.to) ? { on: usual, ...entry } : entry)) };
+    return { deliverTo: deliverTo.map((entry) => (isHttp(entry.to) ? { on: defaultSteps, ...entry } : entry)) };
   if (!isHttp(deliver)) return {};
-  return { on: Array.isArray(sound.on) ? (sound.on as readonly FollowedStep[]) : usual };
+  return { on: Array.isArray(sound.on) ? (sound.on as readonly FollowedStep[]) : defaultSteps };
 }
 
 /** An entry that passed the schema. */

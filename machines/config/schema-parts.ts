@@ -1,6 +1,6 @@
 /** What several sections of the schema declare alike. @see CFG-4 in docs/specification.md */
 
-import { longestTimerSeconds } from '../base/timer.ts';
+import { maxTimerSeconds } from '../base/timer.ts';
 
 export const text = { type: 'string' } as const;
 
@@ -8,7 +8,7 @@ export const text = { type: 'string' } as const;
 export const mapping = { type: 'object', additionalProperties: false } as const;
 
 /** A positive wait that one timer can keep. */
-export const someSeconds = { type: 'number', exclusiveMinimum: 0, maximum: longestTimerSeconds } as const;
+export const someSeconds = { type: 'number', exclusiveMinimum: 0, maximum: maxTimerSeconds } as const;
 
 export const port = { type: 'integer', minimum: 0, maximum: 65_535 } as const;
 

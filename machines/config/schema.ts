@@ -3,7 +3,7 @@
  * @see CFG-4 in docs/specification.md
  */
 
-import { longestTimerSeconds } from '../base/timer.ts';
+import { maxTimerSeconds } from '../base/timer.ts';
 import { agentSchema } from './agent-settings.ts';
 import { platformSchemas } from './platform-settings.ts';
 import { routeSchema } from './route.ts';
@@ -47,7 +47,7 @@ export const gatewaySchema = {
     drain_timeout_seconds: {
       type: 'number',
       minimum: 0,
-      maximum: longestTimerSeconds,
+      maximum: maxTimerSeconds,
       default: 30,
       description: 'How long runs may end after SIGTERM.',
     },

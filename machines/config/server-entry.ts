@@ -5,7 +5,7 @@
 
 import { defined, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { isLoopback } from '../base/loopback.ts';
-import { longestTimerSeconds } from '../base/timer.ts';
+import { maxTimerSeconds } from '../base/timer.ts';
 import { type Declared, declared } from './declared.ts';
 import type { EntryFinding } from './diagnostic.ts';
 import type { ConfigPath } from './document.ts';
@@ -14,7 +14,7 @@ import { mapping, someSeconds, text } from './schema-parts.ts';
 
 const seconds = { type: 'number', minimum: 0 } as const;
 /** For a wait that one timer can keep. */
-const timed = { ...seconds, maximum: longestTimerSeconds } as const;
+const timed = { ...seconds, maximum: maxTimerSeconds } as const;
 /** JSON Schema patterns have no flags, so both cases of each letter are listed. */
 const boolWords = '^([Tt][Rr][Uu][Ee]|1|[Yy][Ee][Ss]|[Oo][Nn]|[Ff][Aa][Ll][Ss][Ee]|0|[Nn][Oo]|[Oo][Ff][Ff])$';
 const boolLike = {
@@ -298,7 +298,7 @@ export function doubtsOf(entry: JsonObject): readonly EntryFinding[] {
     const seconds = entry[key];
     if (typeof seconds !== 'number' || seconds % 1_000 !== 0) continue;
     // Above the limit it has a finding already.
-    if (seconds < likelyMilliseconds || seconds > longestTimerSeconds) continue;
+    if (seconds < likelyMilliseconds || seconds > maxTimerSeconds) continue;
     const message = `has ${key} ${seconds}, in seconds; write ${seconds / 1_000} if these are milliseconds`;
     doubts.push({ path: [key], message, code: 'timeout-milliseconds' });
   }

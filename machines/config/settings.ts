@@ -113,7 +113,7 @@ export interface RetryPolicy {
   /** Attempts in total; a wait that the platform requests does not count as one. */
   readonly attempts: number;
   readonly baseDelayMs: number;
-  readonly longestDelayMs: number;
+  readonly maxDelayMs: number;
 }
 
 /** A delivery platform's settings: the shared keys read, its own keys unchanged. */

@@ -7,7 +7,7 @@
 
 import { assign, setup } from 'xstate';
 import { effect } from '../base/declare.ts';
-import { longestTimerMs } from '../base/timer.ts';
+import { maxTimerMs } from '../base/timer.ts';
 
 export interface CronJobInput {
   readonly profile: string;
@@ -107,8 +107,8 @@ export const cronJobMachine = setup({
   delays: {
     untilDue: ({ context }) =>
       context.dueAtMs === null
-        ? longestTimerMs
-        : Math.min(longestTimerMs, Math.max(0, Math.ceil(context.dueAtMs - context.atMs))),
+        ? maxTimerMs
+        : Math.min(maxTimerMs, Math.max(0, Math.ceil(context.dueAtMs - context.atMs))),
     retryDelay: retryMs,
     lookInterval: lookMs,
   },

@@ -47,19 +47,19 @@ const nicknames: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** How much of an object is shown. */
-const longestShown = 60;
+const maxShownLength = 60;
 /** Including leap years. */
-const longestMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+const maxDaysOfMonths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 const minuteMs = 60_000;
 const unitsMs: Readonly<Record<string, number>> = { d: 86_400_000, h: 3_600_000, m: minuteMs };
-const longestIntervalMs = 366 * 86_400_000;
+const maxIntervalMs = 366 * 86_400_000;
 
 export function readSchedule(text: string): ScheduleReading {
   const written = text.trim();
   if (written === '') return invalid('the schedule is empty');
   if (/^[{[]/.test(written)) {
     return invalid(
-      `the schedule ${cut(written, longestShown)} is no text; write five fields such as "0 9 * * *", or "every 15m"`,
+      `the schedule ${cut(written, maxShownLength)} is no text; write five fields such as "0 9 * * *", or "every 15m"`,
     );
   }
   if (/^every\b/i.test(written)) return readInterval(written);
@@ -94,7 +94,7 @@ function readInterval(written: string): ScheduleReading {
     everyMs += Number(count) * (unitsMs[unit.toLowerCase()] ?? 0);
   }
   if (everyMs < minuteMs) return invalid(`"${written}" never passes any time; the shortest interval is 1m`);
-  if (everyMs > longestIntervalMs) return invalid(`"${written}" is longer than 366 days, the longest interval`);
+  if (everyMs > maxIntervalMs) return invalid(`"${written}" is longer than 366 days, the longest interval`);
   return { kind: 'read', schedule: { kind: 'interval', everyMs } };
 }
 
@@ -115,7 +115,7 @@ function readFields(written: string): ScheduleReading {
   const [, , day, month, weekday] = readings;
   if (day !== undefined && month !== undefined && weekday?.star === true && !day.star) {
     const earliest = Math.min(...day.values);
-    if (!month.values.some((one) => (longestMonths[one - 1] ?? 0) >= earliest)) {
+    if (!month.values.some((one) => (maxDaysOfMonths[one - 1] ?? 0) >= earliest)) {
       return invalid(`"${written}" never falls: no chosen month has a day ${earliest}`);
     }
   }

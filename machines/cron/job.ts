@@ -69,9 +69,9 @@ export const defaultGraceMs = 3_600_000;
 /** A firing within this time is not late: a timer fires after its time, and a busy machine delays it further. */
 export const onTimeMs = 60_000;
 
-const longestName = 100;
-const longestShown = 60;
-const longestGraceSeconds = 7 * 86_400;
+const maxNameLength = 100;
+const maxShownLength = 60;
+const maxGraceSeconds = 7 * 86_400;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const controlCharacter = /[\u0000-\u001f\u007f]/;
 
@@ -158,8 +158,8 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
   };
   if (typeof record.name !== 'string' || record.name.trim() === '') refuse('cron-name', 'the name is empty');
   else if (controlCharacter.test(record.name)) refuse('cron-name', 'the name holds control characters');
-  else if (cut(record.name, longestName) !== record.name) {
-    refuse('cron-name', `the name is longer than ${longestName} characters`);
+  else if (cut(record.name, maxNameLength) !== record.name) {
+    refuse('cron-name', `the name is longer than ${maxNameLength} characters`);
   }
   if (job.schedule !== undefined) {
     const reading = readSchedule(job.schedule);
@@ -174,8 +174,8 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
   }
   for (const problem of unknownTargets(job)) refuse('deliver-unknown', problem);
   const { grace_seconds: grace } = record;
-  if (grace !== undefined && (typeof grace !== 'number' || !(grace >= 0 && grace <= longestGraceSeconds))) {
-    refuse('cron-grace', `grace_seconds must be a number from 0 to ${longestGraceSeconds}`);
+  if (grace !== undefined && (typeof grace !== 'number' || !(grace >= 0 && grace <= maxGraceSeconds))) {
+    refuse('cron-grace', `grace_seconds must be a number from 0 to ${maxGraceSeconds}`);
   }
   return found;
 }
@@ -244,7 +244,7 @@ function unknownTargets({ deliver, onFailure }: Pick<CronJob, 'deliver' | 'onFai
 }
 
 function shownJson(value: Json | undefined): string {
-  return cut(JSON.stringify(value) ?? '', longestShown);
+  return cut(JSON.stringify(value) ?? '', maxShownLength);
 }
 
 /** Also reads the objects of Hermes Agent's jobs. The finding about any other value shows it as JSON. */

@@ -29,7 +29,7 @@ export type DueVerdict =
  * A handled due time further ahead than this comes from a wrong clock; waiting for it would block the job, perhaps for
  * years. Its own claim still prevents firing it twice.
  */
-const mostAheadMs = 86_400_000;
+const maxAheadMs = 86_400_000;
 
 export function whatIsDue(question: DueQuestion, nextDue: NextDue): DueVerdict {
   const { timing, nowMs, graceMs, anchorMs } = question;
@@ -45,7 +45,7 @@ export function whatIsDue(question: DueQuestion, nextDue: NextDue): DueVerdict {
 
 /** Whether everything up to this time can be handled: false if it is more than a day ahead. */
 export function isTrusted(atMs: number | undefined, nowMs: number): boolean {
-  return atMs !== undefined && atMs <= nowMs + mostAheadMs;
+  return atMs !== undefined && atMs <= nowMs + maxAheadMs;
 }
 
 /** The newest trusted time; the present if there is none. */

@@ -16,9 +16,9 @@ const spanOrBold = new RegExp(
 );
 const spanOrStar = new RegExp(`${codeSpan.source}|\\*`, 'g');
 /** Of a longer line a search could take long. */
-const longestLine = 4_000;
+const maxLineLength = 4_000;
 
-const anyLength = { most: Number.POSITIVE_INFINITY, unit: 'utf16' } as const;
+const anyLength = { max: Number.POSITIVE_INFINITY, unit: 'utf16' } as const;
 
 export function withSingleStars(text: string): string {
   let changed = '';
@@ -47,7 +47,7 @@ function proseOf(text: string): string {
 }
 
 function lineOf(line: string): string {
-  if (line.length > longestLine || !/[*#]/.test(line)) return line;
+  if (line.length > maxLineLength || !/[*#]/.test(line)) return line;
   const [mark] = heading.exec(line) ?? [];
   if (mark === undefined)
     return line.replace(spanOrBold, (span, _, words?: string) => (words === undefined ? span : `*${words}*`));

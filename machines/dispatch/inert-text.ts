@@ -65,8 +65,8 @@ export function withEntities(text: string): string {
 }
 
 const fenceOpening = /^(`{3,8}(?=[^`]*$)|~{3,8})/;
-const longestFenceLine = 100;
-const longestSpanLine = 2_000;
+const maxFenceLineLength = 100;
+const maxSpanLineLength = 2_000;
 /** HTML blocks that do not end at an empty line and in which code marks have no meaning (CommonMark §4.6, types 1 to 5). */
 const openEndedHtml = /<(?:pre|script|style|textarea|[!?])/i;
 
@@ -93,7 +93,7 @@ function outsideCode(text: string, change: (prose: string) => string): string {
         spansAreClosed = true;
         return line;
       }
-      fence = isCertain && !hasTags && bare.length <= longestFenceLine ? fenceOpening.exec(bare)?.[1] : undefined;
+      fence = isCertain && !hasTags && bare.length <= maxFenceLineLength ? fenceOpening.exec(bare)?.[1] : undefined;
       if (fence !== undefined) {
         spansAreClosed = true;
         return line;
@@ -113,7 +113,7 @@ function outsideCode(text: string, change: (prose: string) => string): string {
 /** Alternating prose and code spans; undefined if a span is not closed, or other syntax might take precedence. */
 function spansOf(line: string): string[] | undefined {
   if (!line.includes('`')) return [line];
-  if (line.length > longestSpanLine || /[\\|]/.test(line)) return undefined;
+  if (line.length > maxSpanLineLength || /[\\|]/.test(line)) return undefined;
   const parts: string[] = [];
   let at = 0;
   for (const found of line.matchAll(/(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)/g)) {

@@ -52,9 +52,9 @@ type NextTry =
   /** It may have arrived; sending it again could deliver it twice. */
   | ({ readonly kind: 'unsure' } & Standing);
 
-export const defaultRetries: RetryPolicy = { attempts: 15, baseDelayMs: 2_000, longestDelayMs: 3_600_000 };
+export const defaultRetries: RetryPolicy = { attempts: 15, baseDelayMs: 2_000, maxDelayMs: 3_600_000 };
 /** A delivery that fails for a day needs a person. */
-const longestTryMs = 86_400_000;
+const maxTryMs = 86_400_000;
 /** Spreads retries, so that not all of them come at the moment that the platform named. */
 const spreadMs = 1_000;
 
@@ -78,7 +78,7 @@ export function nextTry(history: TryHistory, attempt: Attempt): NextTry {
   const leastMs = askedMs > 0 ? askedMs + jitter * spreadMs : 0;
   const waitMs = isLimit ? leastMs : Math.max(backoffMs(policy, failures - 1) * (1 - jitter / 2), leastMs);
   const dueAtMs = Math.ceil(endedAtMs + waitMs);
-  const tooLate = dueAtMs > history.sinceMs + longestTryMs;
+  const tooLate = dueAtMs > history.sinceMs + maxTryMs;
   if (tooLate || dueAtMs > (history.answerByMs ?? Number.POSITIVE_INFINITY)) {
     const limit = tooLate ? ', and a delivery is retried for a day' : '';
     return waitMs === leastMs

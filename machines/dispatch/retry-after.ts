@@ -14,7 +14,7 @@ export interface WaitHints {
 }
 
 /** Longer waits are shortened to a day. */
-const longestWaitMs = 86_400_000;
+const maxWaitMs = 86_400_000;
 /** An HTTP date in its preferred form, and in the two obsolete ones that recipients must accept. */
 const httpDate =
   /^(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT|[A-Z][a-z]+day, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT|[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4})$/;
@@ -24,7 +24,7 @@ export function retryAfterMs(hints: WaitHints, nowMs: number): number | undefine
   const waits = [headerMs(hints.header, nowMs), scaled(hints.seconds, 1_000), scaled(hints.milliseconds, 1)].filter(
     (wait) => wait !== undefined,
   );
-  return waits.length === 0 ? undefined : Math.min(longestWaitMs, Math.max(0, ...waits));
+  return waits.length === 0 ? undefined : Math.min(maxWaitMs, Math.max(0, ...waits));
 }
 
 function headerMs(header: string | null | undefined, nowMs: number): number | undefined {

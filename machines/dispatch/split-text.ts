@@ -20,7 +20,7 @@ export type TextUnit =
 
 export interface TextLimit {
   /** At least 32. */
-  readonly most: number;
+  readonly max: number;
   readonly unit: TextUnit;
 }
 
@@ -81,7 +81,7 @@ export function splitText(text: string, limit: TextLimit): Piece[] {
   let first = 0;
   for (let at = 0; at < text.length; ) {
     const before = open === undefined ? '' : `${open.opening}\n`;
-    const room = limit.most - lengthIn(before, limit.unit);
+    const room = limit.max - lengthIn(before, limit.unit);
     const fitsTo = reach(text, at, room, limit.unit);
     if (fitsTo === text.length) {
       pieces.push({ before, text: text.slice(at), after: '' });
@@ -114,7 +114,7 @@ export function lengthIn(text: string, unit: TextUnit): number {
 function cutBetween(text: string, at: number, end: number, near: readonly Fence[], limit: TextLimit): number {
   // A block that would be cut, and fits a piece of its own, begins one.
   const torn = near.find((fence) => at < fence.start && fence.start < end && end < fence.end);
-  if (torn !== undefined && reach(text, torn.start, limit.most, limit.unit) >= torn.end) return torn.start;
+  if (torn !== undefined && reach(text, torn.start, limit.max, limit.unit) >= torn.end) return torn.start;
 
   const inRoom = text.slice(at, end);
   for (const { pattern, share, insideFences } of borders) {
@@ -189,21 +189,21 @@ function costOf(point: number, unit: TextUnit): number {
 }
 
 /** The fenced code blocks. Lines that are long for the limit do not count as fences, because they could not be repeated. */
-export function fencesOf(text: string, { most, unit }: TextLimit): Fence[] {
+export function fencesOf(text: string, { max, unit }: TextLimit): Fence[] {
   const fences: Fence[] = [];
-  const longest = most / 4;
+  const maxLength = max / 4;
   let open: (Omit<Fence, 'closeStart' | 'end'> & { readonly indent: number; readonly marker: string }) | undefined;
   for (let at = 0; at < text.length; ) {
     const newline = text.indexOf('\n', at);
     const end = newline === -1 ? text.length : newline + 1;
     // Longer lines cannot be fences, so they are not even sliced.
-    const line = end - at <= longest ? text.slice(at, end).trimEnd() : '';
+    const line = end - at <= maxLength ? text.slice(at, end).trimEnd() : '';
     if (open === undefined) {
       const [opening, indent = '', marker = ''] = openingLine.exec(line) ?? [];
       if (
         opening !== undefined &&
-        marker.length * 8 <= most &&
-        lengthIn(opening, unit) + 1 <= longest &&
+        marker.length * 8 <= max &&
+        lengthIn(opening, unit) + 1 <= maxLength &&
         newline !== -1
       )
         open = { start: at, contentStart: end, opening, closing: indent + marker, indent: indent.length, marker };

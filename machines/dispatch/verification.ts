@@ -26,7 +26,7 @@ export type Verification =
     };
 
 const recheckMs = 900_000;
-const retry = { baseDelayMs: 5_000, longestDelayMs: recheckMs };
+const retry = { baseDelayMs: 5_000, maxDelayMs: recheckMs };
 
 /**
  * @param failures consecutive failed checks before this one

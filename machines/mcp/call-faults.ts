@@ -49,13 +49,13 @@ interface FaultyCall {
 }
 
 /** More suggestions do not help. */
-const mostMeant = 3;
+const maxMeant = 3;
 
 /** @param known the registered names; a similar one, or those whose own name is equal, are suggested */
 export function noSuchTool(name: string, known: readonly string[]): CallFault {
   const own = known.filter((one) => one.endsWith(`__${sanitise(name)}`));
   const list = '`agent mcp tools` lists them';
-  const isFew = own.length > 0 && own.length <= mostMeant;
+  const isFew = own.length > 0 && own.length <= maxMeant;
   const cure = isFew ? `did you mean "${own.join('" or "')}"?` : meantOr(name, known, list);
   return { code: 'unknown_tool', message: `no tool is named "${name}"; ${cure}` };
 }

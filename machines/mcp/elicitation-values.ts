@@ -24,7 +24,7 @@ type ElicitationValues =
 type Reading = { readonly value: Json } | { readonly wrong: string };
 
 /** Choices that a finding names. */
-const mostListed = 20;
+const maxListed = 20;
 
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
   email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
@@ -156,8 +156,8 @@ export function choicesOf(schema: JsonObject): readonly FormChoice[] | undefined
 
 /** The server's words within a sentence for the person who answers (SEC-7). */
 function listed(choices: readonly string[]): string {
-  const left = choices.length - mostListed;
-  return `${choices.slice(0, mostListed).map(wordInSentence).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
+  const left = choices.length - maxListed;
+  return `${choices.slice(0, maxListed).map(wordInSentence).join(', ')}${left > 0 ? ` and ${left} more` : ''}`;
 }
 
 function valuesOf(schema: JsonObject): readonly string[] | undefined {

@@ -37,14 +37,14 @@ export type LinkReading =
   | { readonly kind: 'refused'; readonly code: LinkRefusal; readonly message: string };
 
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
-const mostBytes = 32 * 1024;
+const maxBytes = 32 * 1024;
 /** Four characters encode three bytes. */
-const mostCharacters = Math.ceil(mostBytes / 3) * 4;
+const maxCharacters = Math.ceil(maxBytes / 3) * 4;
 
 export function readInstallLink(text: string): LinkReading {
   const given = text.trim();
   // The longest valid link; a longer one is not parsed.
-  if (given.length > mostCharacters * 3 + 1_024) return refuse('link-too-long', tooLong);
+  if (given.length > maxCharacters * 3 + 1_024) return refuse('link-too-long', tooLong);
   const params = paramsOf(given);
   if (params === undefined) {
     return refuse('link-form', 'an add-server link begins with agent://mcp/install? and has a name and a config');
@@ -74,7 +74,7 @@ export function isName(name: string): boolean {
 }
 
 const nameRule = 'the name of an add-server link has 1 to 64 letters, digits, ".", "_" and "-", and not only dots';
-const tooLong = `the config of the link is larger than ${mostBytes / 1_024} KB`;
+const tooLong = `the config of the link is larger than ${maxBytes / 1_024} KB`;
 
 function paramsOf(text: string): URLSearchParams | undefined {
   const match = /^agent:\/\/mcp\/install\/?\?([^#]*)$/i.exec(text);
@@ -85,10 +85,10 @@ function paramsOf(text: string): URLSearchParams | undefined {
 function decode(config: string): Uint8Array | 'long' | 'malformed' {
   // A query encodes a space as "+", which is a character of base64.
   const standard = config.replaceAll(' ', '+').replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '');
-  if (standard.length > mostCharacters) return 'long';
+  if (standard.length > maxCharacters) return 'long';
   if (!/^[A-Za-z0-9+/]*$/.test(standard) || standard.length % 4 === 1) return 'malformed';
   const binary = atob(standard);
-  if (binary.length > mostBytes) return 'long';
+  if (binary.length > maxBytes) return 'long';
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }
 

@@ -24,7 +24,7 @@ const heading = '## mcp server';
 /** Blanks are matched again only after `#`: two adjacent runs would take quadratic time. */
 const headingLine = /^(?=[^\S\n]*(?:#+[^\S\n]*)?mcp server)/gimu;
 /** How far before the cut a word boundary is searched; text without one is cut within a word. */
-const longestWord = 200;
+const maxWordLength = 200;
 /** Room for the final remark. */
 const reserve = 100;
 
@@ -70,5 +70,5 @@ function cutAtWord(text: string): string {
   const mark = ` … [cut at ${maxServerInstructions} characters]`;
   const kept = cut(text, maxServerInstructions - mark.length);
   const end = kept.search(/\s\S*$/u);
-  return `${end > kept.length - longestWord ? kept.slice(0, end).trimEnd() : kept}${mark}`;
+  return `${end > kept.length - maxWordLength ? kept.slice(0, end).trimEnd() : kept}${mark}`;
 }

@@ -35,11 +35,11 @@ function shapeRows(method: OfferList, source: JsonObject, cap: number): Shaping 
     notes.push(`left out "${untrustedWords(name, 100)}": ${why}`);
     return [];
   });
-  return shaping({ [key]: rows }, notes.slice(0, mostNotes));
+  return shaping({ [key]: rows }, notes.slice(0, maxNotes));
 }
 
 /** A listing may have as many faults as rows. */
-const mostNotes = 3;
+const maxNotes = 3;
 
 function shapeContents(source: JsonObject, cap: number): Shaping {
   const given = objectsIn(source.contents);
@@ -69,7 +69,7 @@ function shapePrompt(source: JsonObject, cap: number): Shaping {
   const { description } = source;
   return shaping(
     { ...(typeof description === 'string' ? { description: stripTags(description) } : {}), messages },
-    notes.slice(0, mostNotes),
+    notes.slice(0, maxNotes),
   );
 }
 

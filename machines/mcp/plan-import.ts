@@ -49,7 +49,7 @@ export interface ImportStart {
   readonly userHome: string;
 }
 
-const longestName = 64;
+const maxNameLength = 64;
 
 export function planImport({ found, config, secrets, env, userHome }: ImportStart): readonly ImportItem[] {
   const entries = objectAt(config, 'mcp_servers');
@@ -131,13 +131,13 @@ function fitName(name: string): string {
   const fit = name
     .replace(/[^A-Za-z0-9._-]+/g, '-')
     .replace(/^-+(?=.)/, '')
-    .slice(0, longestName);
+    .slice(0, maxNameLength);
   return isName(fit) ? fit : 'server';
 }
 
 function freeName(wish: string, taken: ReadonlyMap<string, string>): string {
   for (let number = 2; ; number += 1) {
-    const name = number === 2 ? wish : `${wish.slice(0, longestName - 4)}-${number - 1}`;
+    const name = number === 2 ? wish : `${wish.slice(0, maxNameLength - 4)}-${number - 1}`;
     if (!taken.has(name)) return name;
   }
 }

@@ -27,7 +27,7 @@ export type BreakerEvent =
   | { readonly kind: 'answered' }
   | { readonly kind: 'transportFailed'; readonly nowMs: number };
 
-const reconnect = { baseDelayMs: 1_000, longestDelayMs: 60_000 };
+const reconnect = { baseDelayMs: 1_000, maxDelayMs: 60_000 };
 const attemptsInARow = 5;
 /** How often a parked server is tried. */
 export const selfProbeMs = 300_000;

@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 
 const metaKey = 'agent-gateway/gateways';
 /** A stranger may write here too. */
-const mostGateways = 64;
+const maxGateways = 64;
 
 /** The `_meta` of a listing that is served. */
 export function servedMeta(gateways: readonly string[]): JsonObject {
@@ -18,5 +18,5 @@ export function servedMeta(gateways: readonly string[]): JsonObject {
 /** Reads the `_meta` of a listing; empty if it comes from no gateway. */
 export function servedGateways(meta: Json | undefined): readonly string[] {
   const names = isJsonObject(meta) ? meta[metaKey] : undefined;
-  return Array.isArray(names) ? names.filter((name) => typeof name === 'string').slice(0, mostGateways) : [];
+  return Array.isArray(names) ? names.filter((name) => typeof name === 'string').slice(0, maxGateways) : [];
 }

@@ -6,7 +6,7 @@
 
 import { assign, cancel, raise, setup } from 'xstate';
 import { effect, effectOf, itself, itsOutput, promisePlaceholder } from '../base/declare.ts';
-import { longestTimerMs } from '../base/timer.ts';
+import { maxTimerMs } from '../base/timer.ts';
 import type { CallFault } from './call-faults.ts';
 import type { AfterFailure } from './connect-failure.ts';
 import type { Era } from './era.ts';
@@ -450,7 +450,7 @@ function waitAfter(failures: number, chance: number): number {
 
 /** Something that is never due waits as long as a timer can; its event is then ignored. */
 function timer(ms: number): number {
-  return ms > 0 ? Math.min(ms, longestTimerMs) : longestTimerMs;
+  return ms > 0 ? Math.min(ms, maxTimerMs) : maxTimerMs;
 }
 
 function connectedPart(verdict: ConnectVerdict): { era: Era; tools: number } {

@@ -29,16 +29,16 @@ interface RootsAnswer {
 
 const windowMs = 60_000;
 /** More than a person can keep track of; a server with many requests must not bury the questions of others. */
-const mostForms = 10;
+const maxForms = 10;
 /** Forms that belong to no call are rare, and no end of a call withdraws them. */
-const mostUnbidden = 4;
+const maxUnbidden = 4;
 /** A form suspends its call's timeout, and a server may ask again after each refusal. */
-export const mostUnfilled = 3;
+export const maxUnfilled = 3;
 /** A form is shown to a person and kept in a chart's context, so it is limited to a readable length, in characters. */
-const longestQuestion = 4_000;
-const longestForm = 65_536;
+const maxQuestionLength = 4_000;
+const maxFormLength = 65_536;
 /** What the model is given costs as its answer does, which `max_tokens_cap` limits. In characters, as JSON. */
-const longestPrompt = 262_144;
+const maxPromptLength = 262_144;
 
 /**
  * Checks a `sampling/createMessage` request.
@@ -57,7 +57,7 @@ export function admitSampling(
   if (recent >= policy.maxRequestsPerMinute) {
     return refuse(`more than ${policy.maxRequestsPerMinute} sampling requests in a minute`);
   }
-  if (isTooLong(request)) return refuse(`the model is given at most ${longestPrompt} characters`);
+  if (isTooLong(request)) return refuse(`the model is given at most ${maxPromptLength} characters`);
   const rounds = toolRounds(request.messages);
   if (rounds > policy.maxToolRounds) return refuse(`more than ${policy.maxToolRounds} rounds of tool use`);
   const strange = otherThanText(request.messages);
@@ -87,20 +87,19 @@ export function admitElicitation(
   }: { readonly waiting: number; readonly unfilled: number; readonly unbidden?: number },
 ): ElicitationVerdict {
   if (!policy.enabled) return { kind: 'decline', why: 'elicitation is disabled for this server' };
-  if (waiting >= mostForms) return { kind: 'decline', why: `${mostForms} of its forms wait already` };
-  if (unbidden >= mostUnbidden)
-    return { kind: 'decline', why: `${mostUnbidden} of its forms that belong to no call wait already` };
-  if (unfilled >= mostUnfilled)
-    return { kind: 'decline', why: `${mostUnfilled} forms of this call were not filled in` };
+  if (waiting >= maxForms) return { kind: 'decline', why: `${maxForms} of its forms wait already` };
+  if (unbidden >= maxUnbidden)
+    return { kind: 'decline', why: `${maxUnbidden} of its forms that belong to no call wait already` };
+  if (unfilled >= maxUnfilled) return { kind: 'decline', why: `${maxUnfilled} forms of this call were not filled in` };
   // Revisions before 2025-11-25 have no mode and mean a form.
   const mode = request.mode ?? 'form';
   if (mode !== 'form')
     return { kind: 'decline', why: `${scalarText(mode).slice(0, 32) || 'this'} mode is not offered` };
   const requestedSchema = mapStrings(request.requestedSchema ?? null, untrustedText);
-  if (JSON.stringify(requestedSchema).length > longestForm) return { kind: 'decline', why: 'its form is too long' };
+  if (JSON.stringify(requestedSchema).length > maxFormLength) return { kind: 'decline', why: 'its form is too long' };
   return {
     kind: 'ask',
-    message: cutWithMark(untrustedText(scalarText(request.message)), longestQuestion),
+    message: cutWithMark(untrustedText(scalarText(request.message)), maxQuestionLength),
     requestedSchema,
   };
 }
@@ -151,7 +150,7 @@ function hintsOf(preferences: Json | undefined): readonly string[] {
 
 function isTooLong({ systemPrompt = null, messages = null, stopSequences = null }: JsonObject): boolean {
   try {
-    return JSON.stringify([systemPrompt, messages, stopSequences]).length > longestPrompt;
+    return JSON.stringify([systemPrompt, messages, stopSequences]).length > maxPromptLength;
   } catch {
     // What is nested deeper than the stack is no text either.
     return true;

@@ -99,7 +99,7 @@ export type CallEvent =
 export type CallOutput = CallContext;
 
 /** Limits attempts with a server that dies before every dispatch. */
-const mostTries = 3;
+const maxTries = 3;
 
 export const toolCallMachine = setup({
   types: {
@@ -137,7 +137,7 @@ export const toolCallMachine = setup({
     isFailed: (_, verdict: CallVerdict) => verdict.kind === 'failed',
     isOutdated: (_, verdict: CallVerdict) => verdict.kind === 'outdated',
     mayGoAgain: ({ context }, verdict: CallVerdict) =>
-      isWithoutResult(verdict) && context.tries < mostTries && afterLost(context, verdict) !== 'outcomeUncertain',
+      isWithoutResult(verdict) && context.tries < maxTries && afterLost(context, verdict) !== 'outcomeUncertain',
     isWithoutResult: (_, verdict: CallVerdict) => isWithoutResult(verdict),
   },
   delays: { reachLimit: ({ context }) => context.reachMs },

@@ -102,13 +102,13 @@ export function toolWords(name: string, server = ''): string {
 }
 
 /** More are counted: a server chooses how many of its tools collide, and how long their names are. */
-const mostNamed = 3;
-const longestNamed = 100;
+const maxNamed = 3;
+const maxNamedLength = 100;
 
 /** One log line: which tools are left out, why, and what to change. */
 export function describeCollision({ name, kept, dropped, reason }: NameCollision): string {
-  const named = dropped.slice(0, mostNamed).map(({ server, tool }) => `${shown(tool)} of "${server}"`);
-  const more = dropped.length > mostNamed ? [`${dropped.length - mostNamed} more`] : [];
+  const named = dropped.slice(0, maxNamed).map(({ server, tool }) => `${shown(tool)} of "${server}"`);
+  const more = dropped.length > maxNamed ? [`${dropped.length - maxNamed} more`] : [];
   const lost = [...named, ...more].join(', ');
   const place = `mcp server "${dropped[0]?.server ?? ''}"`;
   switch (reason) {
@@ -122,7 +122,7 @@ export function describeCollision({ name, kept, dropped, reason }: NameCollision
 }
 
 function shown(tool = ''): string {
-  return `"${untrustedWords(tool, longestNamed)}"`;
+  return `"${untrustedWords(tool, maxNamedLength)}"`;
 }
 
 /** One server's claims. Its own tools take precedence over utilities; two with one registered name are both left out. */

@@ -9,29 +9,29 @@ import { redactShapes } from './redact-shapes.ts';
 import { stripTags } from './strip-tags.ts';
 
 /** Only this much is read; the rest of a long page is not worth the time. */
-const longestLook = 4_000;
+const maxLookLength = 4_000;
 
-export function untrustedWords(text: string, most = 300): string {
+export function untrustedWords(text: string, max = 300): string {
   return cutWithMark(
-    redactShapes(withoutColours(stripTags(cutWithMark(text, longestLook))))
+    redactShapes(withoutColours(stripTags(cutWithMark(text, maxLookLength))))
       .replace(/[\s\p{Cc}]+/gu, ' ')
       .trim(),
-    most,
+    max,
   );
 }
 
 /** The end is added because a trace of Python ends with its error, where others begin with it. */
-const longestStart = 300;
-const longestEnd = 150;
+const maxStartLength = 300;
+const maxEndLength = 150;
 
 /** The same for what a program wrote before it ended: of a long text the start and the end. */
 export function lastWords(text: string): string {
-  const words = untrustedWords(text, longestLook);
+  const words = untrustedWords(text, maxLookLength);
   const characters = [...words];
-  if (characters.length <= longestStart + longestEnd) return words;
+  if (characters.length <= maxStartLength + maxEndLength) return words;
   // The end begins with a whole word, since the rest of a secret could not be found any more.
-  const end = characters.slice(-longestEnd - 1).join('');
-  return `${characters.slice(0, longestStart).join('')} … ${end.replace(/^\S* ?/, '')}`.trimEnd();
+  const end = characters.slice(-maxEndLength - 1).join('');
+  return `${characters.slice(0, maxStartLength).join('')} … ${end.replace(/^\S* ?/, '')}`.trimEnd();
 }
 
 /** Programs colour their errors for a terminal. Without its control character the rest of a colour would be read as text. */

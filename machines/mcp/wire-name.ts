@@ -7,13 +7,13 @@
 import { createHash } from 'node:crypto';
 
 /** OpenAI's limit, the shorter of the two. */
-const longestName = 64;
+const maxNameLength = 64;
 const digestLength = 10;
 /** How much of a longer name is kept. */
-export const keptOfName = longestName - digestLength - 1;
+export const keptOfName = maxNameLength - digestLength - 1;
 
-export function wireName(name: string, longest = longestName): string {
-  if (name.length <= longest && /^[\w-]+$/.test(name)) return name;
+export function wireName(name: string, maxLength = maxNameLength): string {
+  if (name.length <= maxLength && /^[\w-]+$/.test(name)) return name;
   const digest = createHash('sha256').update(name).digest('hex').slice(0, digestLength);
-  return `${name.replace(/[^\w-]/g, '_').slice(0, longest - digestLength - 1)}_${digest}`;
+  return `${name.replace(/[^\w-]/g, '_').slice(0, maxLength - digestLength - 1)}_${digest}`;
 }

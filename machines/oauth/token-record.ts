@@ -28,7 +28,7 @@ type TokenUse =
   | { readonly kind: 'login' };
 
 /** A token is renewed this long before it expires, because calls take time and clocks differ. */
-const mostSkewMs = 30_000;
+const maxSkewMs = 30_000;
 /** Otherwise a token that is valid for seconds would be renewed before every request. */
 const skewShare = 0.25;
 
@@ -136,8 +136,8 @@ function isCarriable(accessToken: string): boolean {
 }
 
 function skewOf({ expiresAtMs, issuedAtMs }: TokenRecord): number {
-  if (expiresAtMs === undefined || issuedAtMs === undefined) return mostSkewMs;
-  return Math.min(mostSkewMs, Math.max(0, expiresAtMs - issuedAtMs) * skewShare);
+  if (expiresAtMs === undefined || issuedAtMs === undefined) return maxSkewMs;
+  return Math.min(maxSkewMs, Math.max(0, expiresAtMs - issuedAtMs) * skewShare);
 }
 
 /** Some servers write numbers as strings; a lifetime of zero counts as absent. */

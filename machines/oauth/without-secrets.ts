@@ -10,14 +10,14 @@ const mask = '[redacted]';
 /** Redacting shorter ones would hide ordinary words. */
 const shortestSecret = 6;
 
-export function withoutSecrets(text: string, secrets: readonly (string | undefined)[], longest = 300): string {
+export function withoutSecrets(text: string, secrets: readonly (string | undefined)[], maxLength = 300): string {
   let clean = text;
   for (const secret of secrets) {
     if (secret === undefined || secret.length < shortestSecret) continue;
     for (const encoded of encodingsOf(secret)) clean = clean.replaceAll(encoded, mask);
   }
   const line = clean.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line.length > longest ? `${line.slice(0, longest)}…` : line;
+  return line.length > maxLength ? `${line.slice(0, maxLength)}…` : line;
 }
 
 /** A client secret, plain and as in basic authentication: RFC 6749 §2.3.1 encodes both halves, but many clients do not. */

@@ -57,8 +57,8 @@ type Settled = Pick<Extract<RunEvent, { type: 'delivery.settled' }>, 'status' | 
 const retryJournalMs = 1_000;
 /** Pauses grow from the first to the longest: about half an hour in total. */
 const firstPauseMs = 1_000;
-const longestPauseMs = 60_000;
-const mostUnbegun = 35;
+const maxPauseMs = 60_000;
+const maxUnbegun = 35;
 /** A process group that ignores SIGTERM is killed well before this. */
 const stopPatienceMs = 15_000;
 
@@ -125,14 +125,14 @@ export const agentRunMachine = setup({
     /** The delivery that was to continue separately has ended before that was on disk. */
     isNews: ({ context }, { status }: Settled) => context.record.status === 'delivering' && status !== 'delivering',
     hasNews: ({ context }) => context.hasNews,
-    mayBeginLater: ({ context }, { kind }: RunResult) => kind === 'notBegun' && context.unbegun < mostUnbegun,
+    mayBeginLater: ({ context }, { kind }: RunResult) => kind === 'notBegun' && context.unbegun < maxUnbegun,
     isToBeCancelled: ({ context }) => context.cancelledBy !== null,
     isCancelled: ({ context }) => context.record.status === 'cancelled',
   },
   delays: {
     retryJournal: retryJournalMs,
     stopPatience: stopPatienceMs,
-    pause: ({ context }) => Math.min(longestPauseMs, firstPauseMs * 2 ** (context.unbegun - 1)),
+    pause: ({ context }) => Math.min(maxPauseMs, firstPauseMs * 2 ** (context.unbegun - 1)),
   },
 }).createMachine({
   id: 'agentRun',

@@ -25,7 +25,7 @@ const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090�
 /** Types that explain why a body is not JSON. A list, since no text of the sender is in a reason. */
 const otherType = /^(?:multipart\/form-data|(?:application|text)\/xml|application\/x-ndjson|text\/csv)\b/i;
 /** No known sender's form has more than a few dozen fields; each costs far more than its bytes. */
-export const mostFields = 1_000;
+export const maxFields = 1_000;
 
 /**
  * @param text the decoded body; undefined if it is not UTF-8
@@ -114,7 +114,7 @@ export function withoutCredential(payload: JsonObject, { items, omit }: BodyRule
 function parseForm(text: string, read: (value: Json) => ParsedBody, type?: string): ParsedBody {
   const json = beginsAsJson.test(text) ? readJson(text) : undefined;
   if (json !== undefined) return read(json);
-  if (hasMoreFieldsThan(mostFields, text)) return { ok: false, why: `the form has more than ${mostFields} fields` };
+  if (hasMoreFieldsThan(maxFields, text)) return { ok: false, why: `the form has more than ${maxFields} fields` };
   const fields = new URLSearchParams(text);
   const payload = fields.get('payload');
   if (payload !== null) {
@@ -207,10 +207,10 @@ export function readablePayload(body: string, headers: Readonly<Record<string, s
 }
 
 /** Counts before decoding anything. */
-export function hasMoreFieldsThan(most: number, form: string): boolean {
+export function hasMoreFieldsThan(max: number, form: string): boolean {
   let count = 1;
-  for (let at = form.indexOf('&'); at >= 0 && count <= most; at = form.indexOf('&', at + 1)) count += 1;
-  return count > most;
+  for (let at = form.indexOf('&'); at >= 0 && count <= max; at = form.indexOf('&', at + 1)) count += 1;
+  return count > max;
 }
 
 function readObject(value: Json): ParsedBody {

@@ -9,7 +9,7 @@ import { cut, type Json } from '../base/json.ts';
 import { compileReading, compileTemplate, formatValue, type TemplateView } from './template.ts';
 
 /** Events of one entity that are collected for one run. */
-export interface Burst {
+export interface Batch {
   /** The key of its first event, which identifies the batch and its run. */
   readonly id: string;
   readonly firstAtMs: number;
@@ -39,28 +39,28 @@ const maxBatchEvents = 100;
 export const maxBatchBytes = 256 * 1024;
 
 /** A longer key is shortened. */
-const longestKey = 2_000;
+const maxKeyLength = 2_000;
 const keptOfLong = 100;
 
 /**
  * Adds an event: it replaces the newest one and restarts the quiet window, up to the cap after the first event. If the clock
  * was set back since the first event, the cap counts from now.
  */
-export function joinBurst(
-  burst: Burst | undefined,
+export function joinBatch(
+  batch: Batch | undefined,
   { eventKey, nowMs, windowMs, maxWaitMs, mode, isDirect }: Joining,
-): Burst {
-  const firstAtMs = Math.min(burst?.firstAtMs ?? nowMs, nowMs);
-  const joined: Burst = {
-    id: burst?.id ?? eventKey,
+): Batch {
+  const firstAtMs = Math.min(batch?.firstAtMs ?? nowMs, nowMs);
+  const joined: Batch = {
+    id: batch?.id ?? eventKey,
     firstAtMs,
-    count: (burst?.count ?? 0) + 1,
+    count: (batch?.count ?? 0) + 1,
     latestEventKey: eventKey,
     dueAtMs: Math.min(nowMs + windowMs, firstAtMs + maxWaitMs),
     ...(isDirect === undefined ? {} : { isDirect }),
   };
   if (mode === undefined) return joined;
-  const earlierKeys = burst === undefined ? [] : [...(burst.earlierKeys ?? []), burst.latestEventKey];
+  const earlierKeys = batch === undefined ? [] : [...(batch.earlierKeys ?? []), batch.latestEventKey];
   return { ...joined, earlierKeys: earlierKeys.slice(1 - maxBatchEvents) };
 }
 
@@ -90,7 +90,7 @@ function isNothing(found: Json | undefined): found is undefined | null | '' {
 
 /** Keys are kept in contexts and records: a long one is replaced by its beginning and a digest of all of it. */
 function bounded(key: string): string {
-  if (key.length <= longestKey) return key;
+  if (key.length <= maxKeyLength) return key;
   return `${cut(key, keptOfLong)}… sha256:${createHash('sha256').update(key).digest('hex')}`;
 }
 

@@ -9,7 +9,7 @@ import { assign, setup } from 'xstate';
 import type { LaidOut } from '../base/compile.ts';
 import { effect, itself } from '../base/declare.ts';
 import { waitMs } from '../base/timer.ts';
-import type { Burst } from './coalesce.ts';
+import type { Batch } from './coalesce.ts';
 
 export interface GroupInput {
   /** The journal's key of the group: profile, route and rendered coalescing key. */
@@ -17,7 +17,7 @@ export interface GroupInput {
   readonly profile: string;
   readonly route: string;
   /** The batch being collected; absent if only a current run was found at start. */
-  readonly burst?: Burst;
+  readonly burst?: Batch;
   /** The key of the current run, if one was found at start. */
   readonly inFlight?: string;
   readonly atMs: number;
@@ -28,9 +28,9 @@ interface GroupContext {
   readonly profile: string;
   readonly route: string;
   /** The batch being collected; null if there is none. */
-  readonly burst: Burst | null;
+  readonly burst: Batch | null;
   /** The batch whose run is being opened. */
-  readonly opening: Burst | null;
+  readonly opening: Batch | null;
   /** The current run; null if there is none. */
   readonly inFlight: string | null;
   /** When the last event came, in Unix milliseconds: waits are measured from here. */
@@ -38,20 +38,20 @@ interface GroupContext {
 }
 
 export type GroupEvent =
-  | { readonly type: 'event.joined'; readonly burst: Burst; readonly atMs: number }
+  | { readonly type: 'event.joined'; readonly burst: Batch; readonly atMs: number }
   | { readonly type: 'run.opened'; readonly run: string; readonly atMs: number }
   | { readonly type: 'run.refused'; readonly atMs: number }
   /** Another gateway has opened the batch's run. */
-  | { readonly type: 'burst.gone'; readonly atMs: number }
+  | { readonly type: 'batch.gone'; readonly atMs: number }
   | { readonly type: 'run.finished'; readonly run: string; readonly atMs: number }
   | { readonly type: 'group.drain'; readonly atMs: number }
   /** The batch is left to other gateways. */
-  | { readonly type: 'burst.left' };
+  | { readonly type: 'batch.left' };
 
 /** Delay before a batch that the journal refused is offered again: a full disk takes a person to clear. */
 const reopenDelayMs = 1_000;
 
-const gather = { type: 'gather', params: itself<{ burst: Burst; atMs: number }> } as const;
+const gather = { type: 'gather', params: itself<{ burst: Batch; atMs: number }> } as const;
 const isOwnRun = { type: 'isOwnRun', params: itself<{ run: string }> } as const;
 const forgetRun = { type: 'forgetRun', params: itself<{ atMs: number }> } as const;
 const stampTime = { type: 'stampTime', params: itself<{ atMs: number }> } as const;
@@ -64,7 +64,7 @@ export const coalescingGroupMachine = setup({
   types: { input: {} as GroupInput, context: {} as GroupContext, events: {} as GroupEvent },
   actions: {
     openRun: effect('openRun'),
-    gather: assign((_, params: { burst: Burst; atMs: number }) => ({ burst: params.burst, atMs: params.atMs })),
+    gather: assign((_, params: { burst: Batch; atMs: number }) => ({ burst: params.burst, atMs: params.atMs })),
     settle: assign(({ context }) => ({ opening: context.burst, burst: null })),
     rememberRun: assign(({ context }, params: { run: string; atMs: number }) => ({
       inFlight: params.run,
@@ -79,7 +79,7 @@ export const coalescingGroupMachine = setup({
     stampTime: assign(({ context }, params: { atMs: number }) => ({ atMs: later(context, params) })),
   },
   guards: {
-    hasBurst: ({ context }) => context.burst !== null,
+    hasBatch: ({ context }) => context.burst !== null,
     runInFlight: ({ context }) => context.inFlight !== null,
     isOwnRun: ({ context }, params: { run: string }) => context.inFlight === params.run,
   },
@@ -99,7 +99,7 @@ export const coalescingGroupMachine = setup({
       meta: { rule: 'DUR-1' },
       tags: ['working'],
       always: [
-        { guard: 'hasBurst', target: 'pending' },
+        { guard: 'hasBatch', target: 'pending' },
         { guard: 'runInFlight', target: 'dispatched' },
         { target: 'closed' },
       ],
@@ -109,7 +109,7 @@ export const coalescingGroupMachine = setup({
       meta: { rule: 'COA-1' },
       tags: ['resting', 'underWay'],
       on: {
-        'burst.left': 'closed',
+        'batch.left': 'closed',
         'event.joined': { target: 'pending', reenter: true, actions: gather },
         'run.finished': { ...ownRunEnds, target: 'pending', reenter: true },
         'group.drain': drain,
@@ -126,7 +126,7 @@ export const coalescingGroupMachine = setup({
       meta: { rule: 'COA-3' },
       tags: ['resting', 'underWay'],
       on: {
-        'burst.left': 'closed',
+        'batch.left': 'closed',
         'event.joined': { target: 'pending', actions: gather },
         'run.finished': { guard: isOwnRun, target: 'opening', actions: [forgetRun, 'settle'] },
         'group.drain': drain,
@@ -143,7 +143,7 @@ export const coalescingGroupMachine = setup({
           target: 'resuming',
           actions: { type: 'rememberRun', params: itself },
         },
-        'burst.gone': { target: 'resuming', actions: { type: 'forgetOpening', params: itself } },
+        'batch.gone': { target: 'resuming', actions: { type: 'forgetOpening', params: itself } },
         'run.refused': { target: 'refused', actions: stampTime },
       },
     },

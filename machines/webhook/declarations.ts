@@ -20,24 +20,24 @@ const timed = [
   '{body}{timestamp}',
 ];
 /** Of each kind, in the order of the request: an untrusted sender must not cause more work. */
-const most = { headers: 64, signatures: 2, times: 2, parameters: 16 } as const;
-const longestValue = 512;
+const max = { headers: 64, signatures: 2, times: 2, parameters: 16 } as const;
+const maxValueLength = 512;
 
 /** The declarations to try, each as it is written in the configuration. */
 export function declarations({ headers, query = '' }: SignedRequest): readonly JsonObject[] {
   const given = Object.entries(headers)
-    .filter(([, value]) => value.length <= longestValue)
-    .slice(0, most.headers);
-  const times = given.flatMap(([header, value]) => timeOf({ header }, value)).slice(0, most.times);
+    .filter(([, value]) => value.length <= maxValueLength)
+    .slice(0, max.headers);
+  const times = given.flatMap(([header, value]) => timeOf({ header }, value)).slice(0, max.times);
   const inAddress = [...new URLSearchParams(query).keys()].filter((name) => /^[\w-]{1,64}$/.test(name));
   return [
     ...given
       .map(([header, value]) => signedBy(header, value, times))
       .filter(({ length }) => length > 0)
-      .slice(0, most.signatures)
+      .slice(0, max.signatures)
       .flat(),
     ...given.map(([header, value]) => ({ header, ...token, ...prefixOf(/^[A-Za-z]+ /.exec(value)?.[0]) })),
-    ...inAddress.slice(0, most.parameters).map((name) => ({ query: name, ...token })),
+    ...inAddress.slice(0, max.parameters).map((name) => ({ query: name, ...token })),
   ];
 }
 

@@ -46,7 +46,7 @@ type Begin = Pick<Extract<DeliveryEvent, { type: 'place.granted' }>, 'atMs' | 'c
 
 const retryJournalMs = 1_000;
 /** The most attempts that a record lists; by default a delivery has 15. */
-const mostFailed = 20;
+const maxFailed = 20;
 
 export const deliveryMachine = setup({
   types: {
@@ -331,5 +331,5 @@ function undoubted(record: DeliveryRecord): DeliveryRecord {
 function withFailed(failed: readonly FailedAttempt[] = [], { outcome, startedAtMs, endedAtMs }: Attempt) {
   if (outcome.kind === 'delivered') return failed;
   const { kind, reason } = outcome;
-  return [...failed, { startedAtMs, endedAtMs, kind, reason }].slice(-mostFailed);
+  return [...failed, { startedAtMs, endedAtMs, kind, reason }].slice(-maxFailed);
 }

@@ -18,10 +18,10 @@ const eventHeaders = ['x-github-event', 'x-hosta-event', 'x-gitlab-event', 'x-ho
 const deliveryHeaders = ['x-github-delivery', 'x-hosta-delivery', 'webhook-id', 'x-request-id'] as const;
 const signedFirst = ['webhook-id', ...deliveryHeaders] as const;
 /** An id is written to disk, into the log and into tables many times; a longer one counts as absent. */
-const longestId = 1_024;
+const maxIdLength = 1_024;
 const typeFields = ['event_type', 'type'] as const;
 /** A type is used in answers, tables and a run's environment; longer or multi-line text is not a type. */
-const longestType = 256;
+const maxTypeLength = 256;
 const control = /\p{Cc}/u;
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
 
@@ -73,7 +73,7 @@ export function eventTypeOf(headers: Headers, payload: JsonObject): string {
 }
 
 function isType(text: string): boolean {
-  return text !== '' && text.length <= longestType && !control.test(text);
+  return text !== '' && text.length <= maxTypeLength && !control.test(text);
 }
 
 /**
@@ -84,7 +84,7 @@ function isType(text: string): boolean {
 export function deliveryIdOf(headers: Headers, body: Uint8Array, isIdSigned = false): string | undefined {
   for (const name of isIdSigned ? signedFirst : deliveryHeaders) {
     const value = headers[name];
-    if (value !== undefined && value !== '' && value.length <= longestId) return idOf(value, body);
+    if (value !== undefined && value !== '' && value.length <= maxIdLength) return idOf(value, body);
   }
   return undefined;
 }
@@ -112,7 +112,7 @@ export function idReader({ deliveryIdAt }: Pick<Route, 'deliveryIdAt'>, source: 
     for (const parts of readers) {
       const texts = parts.map((read) => read(request));
       const value = texts.includes(undefined) ? undefined : texts.join(' ');
-      if (value !== undefined && value.length <= longestId) return idOf(value, body);
+      if (value !== undefined && value.length <= maxIdLength) return idOf(value, body);
     }
     return isByBody ? digestOf(body) : undefined;
   };

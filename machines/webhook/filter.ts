@@ -250,13 +250,13 @@ function compileOperator(operator: Operator, operand: Json, path: Path, gathered
       if (typeof operand !== 'string') return refuse('"regex" takes a pattern');
       const pattern = compilePattern(operand);
       if (!pattern.ok) return refuse(`"regex" cannot be compiled: ${pattern.why}`, 'filter-regex');
-      const { search, longestText } = pattern;
+      const { search, maxTextLength } = pattern;
       return (saw) => {
         if (typeof saw !== 'string') return false;
         const verdict = search(saw);
         if (verdict !== 'tooLong') return verdict === 'found';
         return {
-          undecided: `the text has ${saw.length} characters; this pattern searches at most ${longestText}`,
+          undecided: `the text has ${saw.length} characters; this pattern searches at most ${maxTextLength}`,
         };
       };
     }

@@ -42,10 +42,10 @@ export const gatewayMachine = setup({
     deliveries: logicPlaceholder('deliveries'),
     platforms: logicPlaceholder('platforms'),
     cronJobs: logicPlaceholder('cronJobs'),
-    openFront: promisePlaceholder<GatewayContext, undefined>('openFront'),
+    openHttpServer: promisePlaceholder<GatewayContext, undefined>('openHttpServer'),
     /** Resolves with the new address, with the old one and a fault, or with the fault alone. */
-    moveFront: promisePlaceholder<GatewayContext, undefined>('moveFront'),
-    closeFront: promisePlaceholder<undefined, undefined>('closeFront'),
+    moveHttpServer: promisePlaceholder<GatewayContext, undefined>('moveHttpServer'),
+    closeHttpServer: promisePlaceholder<undefined, undefined>('closeHttpServer'),
     finishWork: promisePlaceholder<undefined, undefined>('finishWork'),
   },
   actions: {
@@ -53,8 +53,8 @@ export const gatewayMachine = setup({
     stopSchedule: effect('stopSchedule'),
     flushGroups: effect('flushGroups'),
     settleGroups: effect('settleGroups'),
-    retireFront: effect('retireFront'),
-    rememberFront: assign((_, { url, fault }: GatewayContext) => ({ url, fault })),
+    retireHttpServer: effect('retireHttpServer'),
+    rememberHttpServer: assign((_, { url, fault }: GatewayContext) => ({ url, fault })),
     rememberFault: assign((_, { fault }: Pick<GatewayContext, 'fault'>) => ({ url: null, fault })),
     forgetUrl: assign({ url: null, fault: null }),
     reportOpened: sendParent(({ context }): GatewayFact => ({ type: 'gateway.opened', url: context.url })),
@@ -109,12 +109,12 @@ export const gatewayMachine = setup({
       meta: { rule: 'CON-2' },
       tags: ['working'],
       invoke: {
-        id: 'openFront',
-        src: 'openFront',
+        id: 'openHttpServer',
+        src: 'openHttpServer',
         input: undefined,
         onDone: {
           target: 'listening',
-          actions: [{ type: 'rememberFront', params: itsOutput }, 'startSchedule', 'reportOpened'],
+          actions: [{ type: 'rememberHttpServer', params: itsOutput }, 'startSchedule', 'reportOpened'],
         },
         onError: unbound,
       },
@@ -127,7 +127,7 @@ export const gatewayMachine = setup({
       on: {
         'gateway.reopen': [
           { guard: { type: 'asksToListen', params: itself }, target: 'reopening' },
-          { target: 'closed', actions: ['retireFront', 'settleGroups', 'forgetUrl', 'reportOpened'] },
+          { target: 'closed', actions: ['retireHttpServer', 'settleGroups', 'forgetUrl', 'reportOpened'] },
         ],
         'gateway.drain': 'draining',
       },
@@ -137,23 +137,23 @@ export const gatewayMachine = setup({
       meta: { rule: 'ADP-1' },
       tags: ['working', 'serving'],
       invoke: {
-        id: 'moveFront',
-        src: 'moveFront',
+        id: 'moveHttpServer',
+        src: 'moveHttpServer',
         input: undefined,
         onDone: [
           {
             guard: { type: 'hasMoved', params: itsOutput },
             target: 'listening',
-            actions: ['settleGroups', { type: 'rememberFront', params: itsOutput }, 'reportOpened'],
+            actions: ['settleGroups', { type: 'rememberHttpServer', params: itsOutput }, 'reportOpened'],
           },
           {
             guard: { type: 'hasStayed', params: itsOutput },
             target: 'listening',
-            actions: [{ type: 'rememberFront', params: itsOutput }, 'reportRefused'],
+            actions: [{ type: 'rememberHttpServer', params: itsOutput }, 'reportRefused'],
           },
           {
             target: 'closed',
-            actions: ['settleGroups', { type: 'rememberFront', params: itsOutput }, 'reportRefused'],
+            actions: ['settleGroups', { type: 'rememberHttpServer', params: itsOutput }, 'reportRefused'],
           },
         ],
         onError: unbound,
@@ -166,7 +166,13 @@ export const gatewayMachine = setup({
       meta: { rule: 'CON-2' },
       tags: ['working'],
       entry: ['forgetUrl', 'stopSchedule', 'flushGroups'],
-      invoke: { id: 'closeFront', src: 'closeFront', input: undefined, onDone: 'finishing', onError: 'finishing' },
+      invoke: {
+        id: 'closeHttpServer',
+        src: 'closeHttpServer',
+        input: undefined,
+        onDone: 'finishing',
+        onError: 'finishing',
+      },
     },
     finishing: {
       description: 'What joined a batch meanwhile becomes a run too; runs finish in their time or stay in the journal.',

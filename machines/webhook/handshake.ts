@@ -11,7 +11,7 @@ import type { HandshakeName } from '../config/sources.ts';
 import type { HandshakeReply, Outcome } from './reply.ts';
 import { sameBytes, secretNumber } from './signature.ts';
 
-export interface Greeting extends HandshakeReply {
+export interface HandshakeAnswer extends HandshakeReply {
   /** The request in words, for the history. */
   readonly what: string;
 }
@@ -27,8 +27,8 @@ interface Head {
  * answered with 503, also after a restart, so the gateway itself need not retry.
  * @param failure why the visit failed
  */
-export function visited(greeting: Handshaken, failure: string | undefined): Handshaken {
-  const { outcome, reason } = greeting;
+export function visited(answer: Handshaken, failure: string | undefined): Handshaken {
+  const { outcome, reason } = answer;
   if (failure === undefined) return { outcome, reason: `${reason}, confirmed` };
   return {
     outcome: { ...outcome, status: 503, body: '{"error":"Service unavailable"}' },
@@ -44,14 +44,14 @@ interface Handshaken {
 /** Each function returns undefined if the request is not a handshake. */
 export interface Handshake {
   /** Checks only the head of a request, with any method, before anything is verified. */
-  readonly byHead?: (head: Head) => Greeting | undefined;
+  readonly byHead?: (head: Head) => HandshakeAnswer | undefined;
   /** Checks the body and the query of a request whose signature is not genuine. */
-  readonly byUnsigned?: (payload: JsonObject, query: string | undefined) => Greeting | undefined;
+  readonly byUnsigned?: (payload: JsonObject, query: string | undefined) => HandshakeAnswer | undefined;
   /**
    * Checks the body of a request whose signature is genuine.
    * @param scheme of the verdict, which names the matching secret
    */
-  readonly byBody?: (payload: JsonObject, scheme: string) => Greeting | undefined;
+  readonly byBody?: (payload: JsonObject, scheme: string) => HandshakeAnswer | undefined;
 }
 
 const plain = 'text/plain; charset=utf-8';
@@ -191,7 +191,7 @@ export function compileAddressCheck(parameter: string, secret: RouteSecret): Han
  * Now and then the address of a command of Slack gets a form without one, to check its certificate. It need not be signed:
  * https://docs.slack.dev/interactivity/implementing-slash-commands
  */
-function certificateChecked({ ssl_check: check }: JsonObject): Greeting | undefined {
+function certificateChecked({ ssl_check: check }: JsonObject): HandshakeAnswer | undefined {
   return check === '1' ? { what: 'ssl_check', status: 200, body: '', contentType: plain } : undefined;
 }
 
@@ -207,7 +207,7 @@ function verified(
   token: Json | undefined,
   query: string | undefined,
   { secret, source }: Pick<Route, 'source'> & { readonly secret: RouteSecret },
-): Greeting | undefined {
+): HandshakeAnswer | undefined {
   if (typeof token !== 'string' || secret.kind !== 'shared') return undefined;
   const what = 'verification_token';
   const shown = { status: 200, body: '{}', shownField: what };
@@ -232,7 +232,7 @@ function verified(
 function hooked(
   { method, query, headers }: Head,
   { secret, source }: Pick<Route, 'source'> & { readonly secret: RouteSecret },
-): Greeting | undefined {
+): HandshakeAnswer | undefined {
   const name = 'x-hook-secret';
   const given = headers[name];
   if (method !== 'POST' || given === undefined || secret.kind !== 'shared' || !originName.test(given)) return undefined;
@@ -264,7 +264,7 @@ const originName = /^[\x21-\x7e]{1,256}$/;
  * in its address and is allowed only if that is correct.
  * @see [CloudEvents, abuse protection](https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/http-webhook.md#4-abuse-protection)
  */
-function asked({ method, headers }: Head, given?: string, secret?: RouteSecret): Greeting | undefined {
+function asked({ method, headers }: Head, given?: string, secret?: RouteSecret): HandshakeAnswer | undefined {
   const origin = headers['webhook-request-origin'];
   if (method !== 'OPTIONS' || origin === undefined || !originName.test(origin)) return undefined;
   const what = 'WebHook-Request-Origin';
@@ -276,7 +276,7 @@ function asked({ method, headers }: Head, given?: string, secret?: RouteSecret):
 }
 
 /** Meta's challenge: compares the token in constant time, and answers with plain text, never a page. */
-function subscribed(query: string | undefined, secret: RouteSecret): Greeting {
+function subscribed(query: string | undefined, secret: RouteSecret): HandshakeAnswer {
   const asked = new URLSearchParams(query ?? '');
   const token = asked.get('hub.verify_token') ?? '';
   const wanted = secret.kind === 'shared' ? secret.verifyToken : undefined;

@@ -14,10 +14,10 @@ type Hmac = (prefix: string, body: Uint8Array, suffix?: string) => Buffer;
 const blockBytes = 64;
 const digestBytes = 32;
 /** A longer message is hashed without copying: the copy would cost more than the HMAC object saves. */
-const mostCopiedBytes = 65_536;
+const maxCopiedBytes = 65_536;
 
 /** Shared buffer, used within one synchronous call. */
-const scratch = Buffer.alloc(blockBytes + mostCopiedBytes);
+const scratch = Buffer.alloc(blockBytes + maxCopiedBytes);
 
 export function hmacSha256(key: Uint8Array): Hmac {
   const block = Buffer.alloc(blockBytes);
@@ -27,7 +27,7 @@ export function hmacSha256(key: Uint8Array): Hmac {
 
   return (prefix, body, suffix = '') => {
     const length = prefix.length + body.length + suffix.length;
-    if (length > mostCopiedBytes)
+    if (length > maxCopiedBytes)
       return createHmac('sha256', block).update(prefix, 'latin1').update(body).update(suffix, 'latin1').digest();
     scratch.set(inner);
     if (prefix !== '') scratch.write(prefix, blockBytes, 'latin1');

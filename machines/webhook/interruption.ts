@@ -8,7 +8,7 @@ import { type DeliveryRecord, isOver, type RunRecord, unawaited } from './record
 import { withResponses } from './responses.ts';
 
 /** How many crashes may interrupt a run before it ends as interrupted (DUR-1). */
-const mostCutOffs = 5;
+const maxCutOffs = 5;
 
 /**
  * Returns the record with which the run continues. A run interrupted before its agent had the prompt always waits again; one
@@ -23,7 +23,7 @@ export function interruptedRun(
     case 'running': {
       const waiting = cutOff(record);
       const mayRun = policy === 'rerun' || record.prompted === false;
-      if (mayRun && waiting.cutOffs <= mostCutOffs) return waiting;
+      if (mayRun && waiting.cutOffs <= maxCutOffs) return waiting;
       return { ...waiting, status: 'interrupted', reason: interruption(waiting) };
     }
     case 'delivering':

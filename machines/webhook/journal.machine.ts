@@ -30,7 +30,7 @@ export type JournalFact =
 export const heartbeatMs = 20_000;
 const firstRetryMs = 500;
 /** A database is back at any moment, and until then events are refused. */
-const longestRetryMs = 2_000;
+const maxRetryMs = 2_000;
 
 const whileOpen = {
   'journal.refused': {
@@ -65,7 +65,7 @@ export const journalMachine = setup({
   guards: { hasFailed: ({ context }) => context.fault !== null },
   delays: {
     heartbeat: heartbeatMs,
-    patience: ({ context }) => Math.min(longestRetryMs, firstRetryMs * 2 ** Math.min(context.tries, 10)),
+    patience: ({ context }) => Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(context.tries, 10)),
   },
 }).createMachine({
   id: 'journal',

@@ -16,7 +16,7 @@ type CompiledPattern =
       /** Instructions of the compiled pattern: steps per character. */
       readonly size: number;
       /** The longest text (UTF-16 units) that is searched. */
-      readonly longestText: number;
+      readonly maxTextLength: number;
       /** Searches for the pattern anywhere in a text. */
       readonly search: (text: string) => PatternVerdict;
     }
@@ -28,25 +28,25 @@ export const stepBudget = 4_000_000;
 export const shortestUsefulText = 1_000;
 
 /** UTF-16 units of a pattern: the engine takes time for their square to compile them. */
-const longestPattern = 16_000;
+const maxPatternLength = 16_000;
 
 export function compilePattern(pattern: string): CompiledPattern {
-  if (pattern.length > longestPattern) {
-    return { ok: false, why: `it has ${pattern.length} characters; ${longestPattern} are allowed, so shorten it` };
+  if (pattern.length > maxPatternLength) {
+    return { ok: false, why: `it has ${pattern.length} characters; ${maxPatternLength} are allowed, so shorten it` };
   }
   try {
     const compiled = RE2JS.compile(pattern);
     const size = Math.max(1, compiled.programSize());
-    const longestText = Math.floor(stepBudget / size);
-    if (longestText < shortestUsefulText) {
+    const maxTextLength = Math.floor(stepBudget / size);
+    if (maxTextLength < shortestUsefulText) {
       const why = `it compiles to ${size} steps per character; ${stepBudget / shortestUsefulText} are allowed, so repeat less`;
       return { ok: false, why };
     }
     const search = (text: string): PatternVerdict => {
-      if (text.length > longestText) return 'tooLong';
+      if (text.length > maxTextLength) return 'tooLong';
       return compiled.test(text) ? 'found' : 'absent';
     };
-    return { ok: true, size, longestText, search };
+    return { ok: true, size, maxTextLength, search };
   } catch (thrown) {
     return { ok: false, why: thrown instanceof Error ? thrown.message : String(thrown) };
   }

@@ -11,7 +11,7 @@ import type { deliveryStatuses, eventStatuses, runStatuses } from '../base/statu
 import type { NoticePlace } from '../config/notice-place.ts';
 import type { ReportedStep } from '../config/route.ts';
 import type { PartlySent, SendOutcome } from '../dispatch/send-outcome.ts';
-import type { Burst } from './coalesce.ts';
+import type { Batch } from './coalesce.ts';
 import type { OutcomeKind } from './reply.ts';
 
 /** A question that a run waits for. Its arguments stay in the gateway. */
@@ -159,7 +159,8 @@ export interface GroupRecord {
   readonly profile: string;
   readonly route: string;
   readonly groupKey: string;
-  readonly burst: Burst;
+  /** Named so on disk. */
+  readonly burst: Batch;
 }
 
 export interface DeliveryRecord {
@@ -351,13 +352,13 @@ export function repeatsId({ status, reason }: { readonly status?: unknown; reado
 }
 
 /** The longest group key that is used unchanged in a record's key; the store limits its keys. */
-const longestGroupKey = 120;
+const maxGroupKeyLength = 120;
 /** U+0000, and unpaired surrogates. */
 const unstorable = /[\0\p{Cs}]/u;
 
 /** The key of a coalescing group's record. A digest replaces a group key that is too long or that Postgres cannot store. */
 export function groupName(profile: string, route: string, groupKey: string): string {
-  const isPlain = groupKey.length <= longestGroupKey && !unstorable.test(groupKey);
+  const isPlain = groupKey.length <= maxGroupKeyLength && !unstorable.test(groupKey);
   return `${escaped(profile)}/${escaped(route)}/${isPlain ? groupKey : digestOf(groupKey)}`;
 }
 

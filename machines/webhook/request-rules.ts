@@ -14,7 +14,7 @@ import { type ParsedBody, splitItems, withoutCredential } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { deliveryIdOf, isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
-import type { Greeting, Handshake } from './handshake.ts';
+import type { Handshake, HandshakeAnswer } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
 import { type SignatureHolder, sameSignature } from './record.ts';
 import type { FollowedPlace } from './responses.ts';
@@ -46,7 +46,7 @@ export interface RequestFacts {
   /** Seconds until the route's window ends, if it is full. */
   readonly secondsUntilFree: (route: Route, nowMs: number) => number | undefined;
   /** Seconds until the route's allowance of handshakes is available again, if none is left. */
-  readonly secondsUntilGreeting: (route: Route, nowMs: number) => number | undefined;
+  readonly secondsUntilHandshake: (route: Route, nowMs: number) => number | undefined;
   /**
    * The event that has claimed a signature: another request with it is a duplicate of that event. None for a request that
    * stops before the claim.
@@ -75,7 +75,7 @@ export interface Part {
 type Known = Partial<RequestContext>;
 const nothing: Known = {};
 /** The longest body that is read for a possible handshake which is unsigned, or while the window is full. */
-const longestGreeting = 16_384;
+const maxHandshakeLength = 16_384;
 
 export function checkSize(context: RequestContext, facts: RequestFacts): Known {
   const declared = context.declaredBytes;
@@ -99,8 +99,8 @@ export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs 
     return { outcome: { kind: 'unknownRoute' }, reason: 'no route has this path' };
   }
   const route = found.route;
-  const greeting = greetingByHead(context, found, facts, nowMs);
-  if (greeting !== undefined) return greeting;
+  const answer = handshakeByHead(context, found, facts, nowMs);
+  if (answer !== undefined) return answer;
   if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
   if (!route.enabled) {
     return { route, profile: route.profile, outcome: { kind: 'routeDisabled' }, reason: 'the route is disabled' };
@@ -109,35 +109,35 @@ export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs 
 }
 
 /** A provider's handshake is answered before the rate window, within its own small allowance (SRC-3). */
-function greetingByHead(
+function handshakeByHead(
   context: RequestContext,
   { route, handshake }: CompiledRoute,
   facts: RequestFacts,
   nowMs: number,
 ): Known | undefined {
-  const greeting = handshake?.byHead?.({
+  const answer = handshake?.byHead?.({
     method: context.method,
     query: facts.query(context.id),
     headers: facts.headers(context.id),
   });
-  if (greeting === undefined || !route.enabled) return undefined;
-  return { route, profile: route.profile, ...answered(greeting, route, facts, nowMs) };
+  if (answer === undefined || !route.enabled) return undefined;
+  return { route, profile: route.profile, ...answered(answer, route, facts, nowMs) };
 }
 
 /** Takes one from the allowance of handshakes, or returns when one is available again. */
-function answered(greeting: Greeting, route: Route, facts: RequestFacts, nowMs: number): Known {
+function answered(answer: HandshakeAnswer, route: Route, facts: RequestFacts, nowMs: number): Known {
   // A refused one takes nothing; otherwise anyone could use up the provider's allowance.
-  if (greeting.status >= 400) return greetedBy(greeting);
-  return noGreetingLeft(route, facts, nowMs) ?? { ...greetedBy(greeting), takes: 'greeting' };
+  if (answer.status >= 400) return handshakeOutcome(answer);
+  return handshakeLimit(route, facts, nowMs) ?? { ...handshakeOutcome(answer), takes: 'handshake' };
 }
 
-function greetedBy({ what, ...reply }: Greeting): Known {
+function handshakeOutcome({ what, ...reply }: HandshakeAnswer): Known {
   return { outcome: { kind: 'handshake', ...reply }, reason: `handshake: ${what}` };
 }
 
 /** A refusal if the allowance of handshakes is used up. */
-function noGreetingLeft(route: Route, facts: RequestFacts, nowMs: number): Known | undefined {
-  const seconds = facts.secondsUntilGreeting(route, nowMs);
+function handshakeLimit(route: Route, facts: RequestFacts, nowMs: number): Known | undefined {
+  const seconds = facts.secondsUntilHandshake(route, nowMs);
   return seconds === undefined ? undefined : { outcome: { kind: 'rateLimited', retryAfterSeconds: seconds } };
 }
 
@@ -148,8 +148,8 @@ export function checkRate(context: RequestContext, facts: RequestFacts, { nowMs 
   const turnedAway = rateVerdict(route, facts, nowMs);
   const { handshake } = facts.compiled(route);
   if (turnedAway.outcome === undefined || (handshake?.byBody ?? handshake?.byUnsigned) === undefined) return turnedAway;
-  const mayGreet = declaredBytes <= longestGreeting && noGreetingLeft(route, facts, nowMs) === undefined;
-  return mayGreet ? nothing : turnedAway;
+  const mayAnswer = declaredBytes <= maxHandshakeLength && handshakeLimit(route, facts, nowMs) === undefined;
+  return mayAnswer ? nothing : turnedAway;
 }
 
 /**
@@ -166,21 +166,21 @@ export function verifySignature(context: RequestContext, facts: RequestFacts, in
     ? widened(context, facts, nowMs)
     : { headers: facts.headers(id), body: facts.body(id), nowMs };
   if (context.origin === 'owner') {
-    const greeting = greetingByBody(request, handshake, '');
-    return greeting === undefined ? nothing : greetedBy(greeting);
+    const answer = handshakeByBody(request, handshake, '');
+    return answer === undefined ? nothing : handshakeOutcome(answer);
   }
   const verdict = verify(request);
   if (verdict.kind === 'refused') {
-    const unsigned = unsignedGreeting(request, context, facts, nowMs);
+    const unsigned = unsignedHandshake(request, context, facts, nowMs);
     if (unsigned !== undefined) return unsigned;
     const kind = verdict.isTemporary ? 'unavailable' : 'badSignature';
     return { scheme: verdict.scheme, outcome: { kind }, reason: verdict.why };
   }
   const { scheme, signed } = verdict;
   const turnedAway = rateVerdict(route, facts, nowMs);
-  const greeting = greetingByBody(request, handshake, scheme);
-  if (greeting !== undefined) {
-    return { scheme, ...(turnedAway.outcome ? answered(greeting, route, facts, nowMs) : greetedBy(greeting)) };
+  const answer = handshakeByBody(request, handshake, scheme);
+  if (answer !== undefined) {
+    return { scheme, ...(turnedAway.outcome ? answered(answer, route, facts, nowMs) : handshakeOutcome(answer)) };
   }
   const digest = signed && claimedBy(signed.digest, request.headers);
   const signature = signed === undefined || digest === undefined ? undefined : withDigest(signed, digest);
@@ -220,16 +220,16 @@ export function missingCertificate(context: RequestContext, facts: RequestFacts,
 }
 
 /** A handshake that its provider does not sign: anyone can send it, so the allowance always applies, and no long body is read. */
-function unsignedGreeting(
+function unsignedHandshake(
   { body, payload, query }: SignedRequest,
   { route }: RequestContext,
   facts: RequestFacts,
   nowMs: number,
 ): Known | undefined {
   const byUnsigned = route && facts.compiled(route).handshake?.byUnsigned;
-  const read = byUnsigned && body.length <= longestGreeting ? payload?.() : undefined;
-  const greeting = read && byUnsigned?.(read, query);
-  return route && greeting && answered(greeting, route, facts, nowMs);
+  const read = byUnsigned && body.length <= maxHandshakeLength ? payload?.() : undefined;
+  const answer = read && byUnsigned?.(read, query);
+  return route && answer && answered(answer, route, facts, nowMs);
 }
 
 /** The event that claimed a signature; for an array, that of its first event if each event has claimed its own. */
@@ -255,11 +255,11 @@ export function partDigest(digest: string, index: number): string {
   return `${digest}.${index}`;
 }
 
-function greetingByBody(
+function handshakeByBody(
   { payload }: SignedRequest,
   handshake: Handshake | undefined,
   scheme: string,
-): Greeting | undefined {
+): HandshakeAnswer | undefined {
   const byBody = handshake?.byBody;
   const read = byBody && payload?.();
   return read && byBody(read, scheme);
@@ -443,20 +443,20 @@ const shownLimit = 120;
 const hidden = '[redacted]';
 
 /** The most conditions of a group in a reason. */
-const mostInner = 3;
-const longestReason = 600;
+const maxInner = 3;
+const maxReasonLength = 600;
 
 /** Describes which condition failed and what it saw, short enough for a table. */
 function unmatchedReason(tried: Tried, key: 'filter' | 'when' = 'filter'): string {
   const text = `${key}: ${triedText(tried)}`;
-  return text.length > longestReason ? `${cut(text, longestReason)}…` : text;
+  return text.length > maxReasonLength ? `${cut(text, maxReasonLength)}…` : text;
 }
 
 /** `not (who equals "ada" saw "ada")`, `any of (…; …)`, or one condition with what it saw. */
 function triedText({ field, operator, operand, saw, undecided, because, inner }: Tried): string {
   if (inner !== undefined) {
-    const conditions = inner.slice(0, mostInner).map(triedText);
-    if (inner.length > mostInner) conditions.push(`and ${inner.length - mostInner} more`);
+    const conditions = inner.slice(0, maxInner).map(triedText);
+    if (inner.length > maxInner) conditions.push(`and ${inner.length - maxInner} more`);
     return `${operator === 'any' ? 'any of' : operator} (${conditions.join('; ')})`;
   }
   const secret = field.startsWith('headers.') && isCredentialHeader(field.slice('headers.'.length));

@@ -19,8 +19,8 @@ import {
 import { nthKey } from './responses.ts';
 
 /** The most characters of the sender's text, and of the reason. */
-const longestName = 120;
-const longestReason = 600;
+const maxNameLength = 120;
+const maxReasonLength = 600;
 
 /** Returns the key of a notice's delivery. */
 export function noticeKey(runKey: string, nth?: number): string {
@@ -68,17 +68,17 @@ function queued({ deliveryId, profile, route, event }: Omit<EventRecord, 'work'>
 function noticeText(run: RunRecord, from: EventRecord): string {
   const { status, reason, eventKey } = run;
   const { event, deliveryId } = from;
-  const about = `${sourceOf(run, from)}, event ${line(event, longestName)}, delivery ${line(deliveryId, longestName)}`;
+  const about = `${sourceOf(run, from)}, event ${line(event, maxNameLength)}, delivery ${line(deliveryId, maxNameLength)}`;
   return [
     `Run ${status}: ${about}`,
-    `Reason: ${line(reason ?? 'unknown', longestReason)}`,
+    `Reason: ${line(reason ?? 'unknown', maxReasonLength)}`,
     `Timeline and remedy: agent inspect why ${eventKey}`,
   ].join('\n');
 }
 
 function sourceOf({ kind, route, profile }: RunRecord, event: EventRecord): string {
   const job = kind === 'cron' ? firedJob(event) : undefined;
-  const source = job === undefined ? `route "${route}"` : `cron job "${line(job, longestName)}"`;
+  const source = job === undefined ? `route "${route}"` : `cron job "${line(job, maxNameLength)}"`;
   return profile === defaultProfile ? source : `${source} of profile "${profile}"`;
 }
 

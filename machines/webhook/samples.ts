@@ -244,14 +244,14 @@ export function signSample(name: string, { secret, route, id, path, publicUrl, n
   const isIdInside = JSON.stringify(template) !== JSON.stringify(payload);
   const isTypeInside = isIdInside && typeReader(source)({}, payload) === type;
   const event = isTypeInside ? undefined : type;
-  const sealed = signEvent(
+  const signed = signEvent(
     own ?? (source.schemes[0] as SignatureScheme),
     { name: platform, secret: own && secret, publicUrl },
     { payload, event, id, isIdInside, path, nowMs },
     source,
   );
-  if (own !== undefined || secret === undefined) return sealed;
-  return { ...sealed, headers: { ...sealed.headers, ...signV2(secret, Math.floor(nowMs / 1_000), sealed.body) } };
+  if (own !== undefined || secret === undefined) return signed;
+  return { ...signed, headers: { ...signed.headers, ...signV2(secret, Math.floor(nowMs / 1_000), signed.body) } };
 }
 
 /** The scheme with which a route verifies a platform's samples; undefined for the generic one. */

@@ -11,7 +11,7 @@ import {
   schemeWith,
   type Timestamp,
 } from '../config/signature-scheme.ts';
-import { bodyAndPayload, mostFields } from './body.ts';
+import { bodyAndPayload, maxFields } from './body.ts';
 import { certifiedBy } from './certificate.ts';
 import {
   digestOf,
@@ -56,7 +56,7 @@ const lists: Readonly<Record<List, Record<'joint' | 'afterLabel', string> & { re
 };
 const noTexts: Texts = { id: '', timestamp: '', method: '', url: '' };
 /** Further signatures in a list are ignored; senders that rotate their key send two. */
-const mostSignatures = 16;
+const maxSignatures = 16;
 const whole = {
   s: /^\d{1,12}$/,
   ms: /^\d{1,15}$/,
@@ -114,7 +114,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
         : scheme.decodesUrl && signableUrls(url).map((one) => contentOf({ ...texts, url: one }, request.body));
     if (several?.length === 0)
       return refused(
-        `its signature does not cover the body: that is no form of at most ${mostFields} fields, and bodySHA256 in the query is not its digest`,
+        `its signature does not cover the body: that is no form of at most ${maxFields} fields, and bodySHA256 in the query is not its digest`,
       );
     if (!isSigned && timestamp === undefined && scheme.algorithm !== 'token' && isTimedContent(request.body))
       return refused('the body is the signed content of a scheme with a time');
@@ -181,7 +181,7 @@ function candidatesOf(scheme: SignatureScheme): (given: string) => readonly stri
 }
 
 function partsOf(given: string, list: List): readonly string[] {
-  return given.split(lists[list].divider, mostSignatures);
+  return given.split(lists[list].divider, maxSignatures);
 }
 
 /** The text of a request's time, whatever its unit; undefined if it is missing. */

@@ -65,7 +65,7 @@ export function signV2(secret: string, timestampSeconds: number, body: string | 
 }
 
 /** No signed content of a timed scheme has a longer id. */
-const longestPrefix = 300;
+const maxPrefixLength = 300;
 /**
  * The beginning of signed content in V2 and Stripe (`{timestamp}.`), Standard Webhooks (`{id}.{timestamp}.`), Slack
  * (`v0:{timestamp}:`), Grafana (`{timestamp}:`) and HubSpot (`{method}{url}`), and all of it in Mailgun; no JSON object or
@@ -78,7 +78,7 @@ const timedContent = /^(?:(?:[^\s{=&]+\.)?\d{10}\.|(?:v0:)?\d{10}:|[A-Z]+https?:
  * signature under the same secret: a captured request would outlive its time, and its text would be parsed as a form.
  */
 export function isTimedContent(body: Uint8Array): boolean {
-  const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, longestPrefix));
+  const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, maxPrefixLength));
   return beginning[0] !== openBrace && timedContent.test(beginning.toString('latin1'));
 }
 

@@ -5,7 +5,7 @@
 
 import { createHash, createHmac } from 'node:crypto';
 import type { SignatureScheme } from '../config/signature-scheme.ts';
-import { hasMoreFieldsThan, isForm, isUtf8Form, mostFields } from './body.ts';
+import { hasMoreFieldsThan, isForm, isUtf8Form, maxFields } from './body.ts';
 import { hmacSha256 } from './hmac.ts';
 import { decodedWhole, latin1, type SignedRequest } from './signature.ts';
 
@@ -75,7 +75,7 @@ export function twilioContents(url: string, { headers, body, query }: SignedRequ
  * they are not UTF-8, as Twilio's are: other bytes would pass for the U+FFFD that was signed, and be read as other letters.
  */
 function sortedForm(text: string): string | undefined {
-  if (hasMoreFieldsThan(mostFields, text) || !isUtf8Form(text)) return undefined;
+  if (hasMoreFieldsThan(maxFields, text) || !isUtf8Form(text)) return undefined;
   const fields = [...new URLSearchParams(text)];
   fields.sort(([one, first], [other, second]) => inOrder(one, other) || inOrder(first, second));
   let sorted = '';

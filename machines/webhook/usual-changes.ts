@@ -111,7 +111,7 @@ function bodiesLike(text: string): readonly (readonly [what: string, body: Buffe
     ['without the white space around it', text.trim()],
     ['without the byte order mark before it', text.replace(/^\uFEFF/, '')],
   ];
-  const value = isTooDeep(text, mostDepth) ? undefined : readJson(text);
+  const value = isTooDeep(text, maxDepth) ? undefined : readJson(text);
   if (value !== undefined) {
     const plain = jsonTokens(text);
     texts.push(
@@ -132,7 +132,7 @@ function bodiesLike(text: string): readonly (readonly [what: string, body: Buffe
 }
 
 /** Deeper JSON is not reformatted: its keys take a call per level, and its lines an indent. */
-const mostDepth = 64;
+const maxDepth = 64;
 
 function spaced(tokens: readonly string[]): string {
   return tokens.map((token) => (token === ',' || token === ':' ? `${token} ` : token)).join('');

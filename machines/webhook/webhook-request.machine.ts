@@ -56,7 +56,7 @@ export interface RequestContext extends RequestInput {
   /** What the accepted signature covers; absent if nothing is signed (SEC-6). */
   readonly signature?: SignedContent | undefined;
   /** What the last rule takes of an allowance: a slot of the rate window, or a handshake. */
-  readonly takes?: 'slot' | 'greeting' | undefined;
+  readonly takes?: 'slot' | 'handshake' | undefined;
   readonly event?: string | undefined;
   readonly deliveryId?: string | undefined;
   readonly payload?: JsonObject | undefined;

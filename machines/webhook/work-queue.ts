@@ -31,7 +31,7 @@ export function queueOf(collection: string, { profile, route, target }: JsonObje
 
 /** The work of one kind in memory. */
 export interface Memory {
-  readonly most: number;
+  readonly max: number;
   readonly total: number;
   /** What a queue may have in it once half of it is taken. */
   readonly share: number;
@@ -43,25 +43,25 @@ export interface Memory {
  * Runs: a route that stands still leaves the second half to the others, which need no more than their agents can run.
  * @param concurrency how many runs there may be at once
  */
-export function runShare(most: number, concurrency: number): number {
-  return Math.min(Math.max(64, 2 * concurrency), Math.ceil(most / 4));
+export function runShare(max: number, concurrency: number): number {
+  return Math.min(Math.max(64, 2 * concurrency), Math.ceil(max / 4));
 }
 
 /**
  * Deliveries: a target that is away leaves half to the others. The share is no smaller, because texts in memory may wait
  * for an earlier one of their chat that is on disk, and that one must find room.
  */
-export const deliveryShare = (most: number): number => halfOf(most);
+export const deliveryShare = (max: number): number => halfOf(max);
 
 /**
  * How much more of a queue may be in memory; by default of one that has nothing there. The first half is for whatever comes
  * first. The second is divided, so that a queue with little in memory finds room.
  */
 export function roomFor(memory: Memory, queue?: string): number {
-  const { most, total, share, queues } = memory;
-  if (!isDivided(memory)) return halfOf(most) - total;
+  const { max, total, share, queues } = memory;
+  if (!isDivided(memory)) return halfOf(max) - total;
   const own = queue === undefined ? 0 : (queues.get(queue) ?? 0);
-  return Math.max(0, Math.min(share - own, most - total));
+  return Math.max(0, Math.min(share - own, max - total));
 }
 
 /** The queues that have no room. */
@@ -71,8 +71,8 @@ export function fullQueues(memory: Memory): readonly string[] {
 
 /** How much room of a queue makes it worthwhile to look for its work on disk. */
 export function roomWorthwhile(memory: Memory): number {
-  return Math.ceil(isDivided(memory) ? memory.share / 2 : memory.most / 4);
+  return Math.ceil(isDivided(memory) ? memory.share / 2 : memory.max / 4);
 }
 
-const halfOf = (most: number): number => Math.ceil(most / 2);
-const isDivided = ({ most, total }: Memory): boolean => total >= halfOf(most);
+const halfOf = (max: number): number => Math.ceil(max / 2);
+const isDivided = ({ max, total }: Memory): boolean => total >= halfOf(max);

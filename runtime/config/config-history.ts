@@ -27,7 +27,7 @@ export interface ConfigHistory {
   changes(profile: string): readonly ConfigChange[];
 }
 
-const mostChanges = 50;
+const maxChanges = 50;
 
 export function createConfigHistory(first: LoadedHome, nowMs: () => number): ConfigHistory {
   let standing = first;
@@ -35,7 +35,7 @@ export function createConfigHistory(first: LoadedHome, nowMs: () => number): Con
   const kept: ConfigChange[] = [];
   const keep = (change: ConfigChange): void => {
     kept.unshift(change);
-    kept.length = Math.min(kept.length, mostChanges);
+    kept.length = Math.min(kept.length, maxChanges);
   };
   return {
     applied(home) {

@@ -20,11 +20,11 @@ import { Refusal, refuse } from './refusal.ts';
 import { applied } from './server-commands.ts';
 
 /** Maximum characters of a reason, of a prompt, and of a body that is searched for a person. */
-const longestNote = 1_000;
-const longestPrompt = 100_000;
-const longestBody = 1_000_000;
+const maxNoteLength = 1_000;
+const maxPromptLength = 100_000;
+const maxBodyLength = 1_000_000;
 /** As many as each gateway remembers. */
-const mostAnswered = 100;
+const maxAnswered = 100;
 /** How often the questions of the other gateways are read for a watching peer. */
 const othersMs = 1_000;
 
@@ -34,7 +34,7 @@ export const approvalCommands = {
     const own = mcpOf(host).answered();
     if (host.nodes === undefined) return own;
     const all = [...own, ...(await host.nodes.ofOthers<AnsweredRow>('approvals.answered'))];
-    return all.sort((one, other) => (one.answered_at < other.answered_at ? 1 : -1)).slice(0, mostAnswered);
+    return all.sort((one, other) => (one.answered_at < other.answered_at ? 1 : -1)).slice(0, maxAnswered);
   },
   'approvals.show': async (host, params) => {
     const mcp = mcpOf(host);
@@ -58,7 +58,7 @@ export const approvalCommands = {
     const values = isJsonObject(params.values) ? params.values : undefined;
     const remember = rememberIn(params);
     const note = optionalText(params, 'note')?.trim();
-    const more = { remember, ...(note ? { note: cut(note, longestNote) } : {}) };
+    const more = { remember, ...(note ? { note: cut(note, maxNoteLength) } : {}) };
     const grant = params.grant === true;
     if (grant && Object.keys(values ?? {}).length > 0 && mcp.approval(id)?.kind === 'tool')
       refuse('approval-values', `approval ${id} is for a call, which takes no values; approve it without, or deny it`);
@@ -175,7 +175,7 @@ async function withAsker(row: ApprovalDetail, host: CommandHost): Promise<Approv
     event_key: found?.key,
     person: found && personIn(found.record.body),
   });
-  return { ...more, asked_by, prompt: cut(run.prompt, longestPrompt) };
+  return { ...more, asked_by, prompt: cut(run.prompt, maxPromptLength) };
 }
 
 /** The boolean hints of the tool, as its server gives them. */
@@ -203,7 +203,7 @@ function agentName({ runner, command, model }: AgentSettings): string {
 }
 
 function personIn(body: string): string | undefined {
-  if (body.length > longestBody) return undefined;
+  if (body.length > maxBodyLength) return undefined;
   try {
     return payloadPerson(JSON.parse(body));
   } catch {

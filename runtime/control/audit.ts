@@ -48,14 +48,14 @@ const refusedSignIns = 'refused-sign-ins';
 const unknownUser = 'unknown user';
 const sessionMethods = { 'signed in': 'page.signIn', 'signed out': 'page.signOut' } as const;
 /** Different rows a minute that unauthenticated requests can cause; further rows omit the sender. */
-const mostCounted = 1_000;
-const longestSender = 64;
-const longestValue = 200;
-const longestList = 20;
-const mostListBytes = 1_024;
+const maxCounted = 1_000;
+const maxSenderLength = 64;
+const maxValueLength = 200;
+const maxListLength = 20;
+const maxListBytes = 1_024;
 /** Size limit for the parameters of a row, so that no command can evict many rows of others. */
-const mostOnBytes = 4_096;
-const mostLogBytes = 4 * 1_048_576;
+const maxOnBytes = 4_096;
+const maxLogBytes = 4 * 1_048_576;
 const readerAgainMs = 3_600_000;
 
 /** The recorded parameters: names, ids and choices, never text that was written to an agent. */
@@ -79,7 +79,7 @@ export function createAuditLog(
     warn?.(`the audit log cannot be written: ${cause}; its rows wait in memory, up to 256 KiB, until it can`);
   };
   const write = (name: string, row: AuditRow): void => {
-    const log = logs.get(name) ?? createLineLog({ folder, name, redact, maxBytes: mostLogBytes, onKept });
+    const log = logs.get(name) ?? createLineLog({ folder, name, redact, maxBytes: maxLogBytes, onKept });
     logs.set(name, log);
     log.write(Buffer.from(`${JSON.stringify(row)}\n`));
   };
@@ -93,7 +93,7 @@ export function createAuditLog(
       if (what === undefined) return;
       // A dry run only checks whether a server could be added or changed.
       if (params.dry === true && method.startsWith('mcp.')) return;
-      const refused = thrown === undefined ? {} : { refused: cut(redact(causeOf(thrown)), longestValue) };
+      const refused = thrown === undefined ? {} : { refused: cut(redact(causeOf(thrown)), maxValueLength) };
       write(changes, { at: now(), who, from, what, method, on: namedOf(params), ...refused });
     },
     addReader(asker, method, thrown) {
@@ -105,8 +105,8 @@ export function createAuditLog(
       self.add(asker, { method, params: {} }, thrown);
     },
     addSession({ what, who = unknownUser, sender, by, refused }) {
-      const isNamed = sender !== undefined && (refused === undefined || refusals.size < mostCounted);
-      const on = defined({ by, sender: isNamed ? cut(sender, longestSender) : undefined });
+      const isNamed = sender !== undefined && (refused === undefined || refusals.size < maxCounted);
+      const on = defined({ by, sender: isNamed ? cut(sender, maxSenderLength) : undefined });
       const row = { who, from: 'page', what, method: sessionMethods[what], on, ...defined({ refused }) } as const;
       if (refused === undefined) write(changes, { at: now(), ...row });
       else refusals.add(JSON.stringify(row), { at: now(), ...row });
@@ -126,7 +126,7 @@ export function createAuditLog(
 function namedOf(params: JsonObject): JsonObject {
   const on: Record<string, Json> = {};
   const omitted: string[] = [];
-  let left = mostOnBytes;
+  let left = maxOnBytes;
   for (const [key, value] of Object.entries(params)) {
     if (!named.has(key) || (key === 'force' && value !== true)) continue;
     const short = shortened(value);
@@ -140,8 +140,8 @@ function namedOf(params: JsonObject): JsonObject {
 
 function shortened(value: Json): Json {
   if (Array.isArray(value)) {
-    let left = mostListBytes;
-    const first = value.slice(0, longestList).map((one) => cut(scalarText(one), longestValue));
+    let left = maxListBytes;
+    const first = value.slice(0, maxListLength).map((one) => cut(scalarText(one), maxValueLength));
     const shown = first.filter((one) => {
       left -= bytesOf(one);
       return left >= 0;
@@ -149,7 +149,7 @@ function shortened(value: Json): Json {
     return shown.length === value.length ? shown : [...shown, `and ${value.length - shown.length} more`];
   }
   if (isJsonObject(value)) return {};
-  return typeof value === 'string' ? cut(value, longestValue) : value;
+  return typeof value === 'string' ? cut(value, maxValueLength) : value;
 }
 
 /** The size of a value as JSON in the log. */

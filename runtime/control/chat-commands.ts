@@ -12,7 +12,7 @@ import type { TurnResult } from './contract/chat.ts';
 import { notServed, profileOf } from './home-view.ts';
 import { Refusal, refuse } from './refusal.ts';
 
-const longestDescription = 200;
+const maxDescriptionLength = 200;
 
 export const chatCommands = {
   'chat.open': async (host, params, peer) => {
@@ -50,7 +50,7 @@ export const chatCommands = {
   'chat.tools': ofChat(async (chat, session) =>
     (await chat.tools(chat.get(session)?.profile ?? '')).map(({ name, description }) => ({
       name,
-      description: cut(stripTags(description), longestDescription),
+      description: cut(stripTags(description), maxDescriptionLength),
     })),
   ),
 } satisfies Partial<Commands>;

@@ -15,7 +15,7 @@ import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
 /** A gateway that answers nothing in two of these periods, not even that it lacks a method, hangs. */
-const mostSilentMs = 10_000;
+const maxSilentMs = 10_000;
 const silent = 'the gateway does not answer; `agent doctor` names its process';
 /** How often a gateway that has as many callers waiting as the system allows is tried. */
 const fullPollMs = 50;
@@ -63,7 +63,7 @@ interface ConnectOptions {
  */
 export async function connectControl(
   path: string,
-  { signal, node, greetMs = 2 * mostSilentMs }: ConnectOptions = {},
+  { signal, node, greetMs = 2 * maxSilentMs }: ConnectOptions = {},
 ): Promise<ControlClient | undefined> {
   demandOwnFolder(path);
   const socket = await open(path, signal, greetMs);
@@ -75,11 +75,11 @@ export async function askOnce(
   path: string,
   method: string,
   params: JsonObject,
-  mostMs: number,
+  maxMs: number,
 ): Promise<Json | undefined> {
   let client: ControlClient | undefined;
   try {
-    client = await connectControl(path, { signal: AbortSignal.timeout(mostMs) });
+    client = await connectControl(path, { signal: AbortSignal.timeout(maxMs) });
     return await client?.call(method, params);
   } catch {
     return undefined;
@@ -162,7 +162,7 @@ function clientOf(socket: Socket, always: JsonObject, greetMs: number): ControlC
     if (!hasGreeted) {
       hasGreeted = true;
       clearInterval(watch);
-      watch = setInterval(look, mostSilentMs);
+      watch = setInterval(look, maxSilentMs);
     }
     lines.add(chunk);
   });
@@ -208,7 +208,7 @@ function clientOf(socket: Socket, always: JsonObject, greetMs: number): ControlC
       if (socket.closed) return;
       socket.end();
       // A gateway that hangs never ends its side.
-      const limit = setTimeout(() => socket.destroy(), mostSilentMs);
+      const limit = setTimeout(() => socket.destroy(), maxSilentMs);
       socket.once('close', () => clearTimeout(limit));
     },
   };

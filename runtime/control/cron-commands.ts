@@ -41,7 +41,7 @@ const nextDue = createNextDue();
 const idBytes = 6;
 const shownTimes = 5;
 const defaultRows = 10;
-const mostRows = 1_000;
+const maxRows = 1_000;
 
 export const cronCommands = {
   'cron.list': listJobs,
@@ -71,7 +71,7 @@ async function showJob(host: CommandHost, params: JsonObject): Promise<JobDetail
   const { profile, job } = findJob(host, params);
   const view = host.daemon?.cron;
   const asked = typeof params.limit === 'number' ? params.limit : defaultRows;
-  const limit = Math.min(mostRows, Math.max(1, asked));
+  const limit = Math.min(maxRows, Math.max(1, asked));
   const timing = timingOf(job, knowsZone);
   const times = restOf(job) === undefined ? nextTimes(job, timing, Date.now(), { nextDue, count: shownTimes }) : [];
   return shown(host, {

@@ -25,7 +25,7 @@ import { eventsLike } from '../dispatch/history.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import { furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
-import { type Front, frontNames, type Reply } from '../http/front.ts';
+import { type HttpServer, httpServerNames, type Reply } from '../http/http-server.ts';
 import { stateOf, viewOf } from '../inspector/actor-view.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
@@ -70,7 +70,7 @@ export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'
   readonly webhookEnabled: () => boolean;
   /** Why the HTTP server does not listen as configured; undefined while it does. */
   readonly webhookFault: () => string | undefined;
-  readonly webhookServer: () => Front | undefined;
+  readonly webhookServer: () => HttpServer | undefined;
   /** Why the configuration on disk is not in force; undefined if it is. */
   readonly configFault: () => string | undefined;
   /** What of the configuration in force takes its default because of findings; undefined if nothing does. */
@@ -245,10 +245,10 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
   return rows;
 }
 
-function serverOf(front: Front | undefined): Pick<WebhookStatus, 'server' | 'server_remark'> {
-  if (front === undefined) return {};
-  const { kind, remark } = front;
-  return { server: frontNames[kind], ...(remark === undefined ? {} : { server_remark: remark }) };
+function serverOf(httpServer: HttpServer | undefined): Pick<WebhookStatus, 'server' | 'server_remark'> {
+  if (httpServer === undefined) return {};
+  const { kind, remark } = httpServer;
+  return { server: httpServerNames[kind], ...(remark === undefined ? {} : { server_remark: remark }) };
 }
 
 /** Once its connection was cut, a journal has no fault before the attempt to open it again has failed. */

@@ -79,11 +79,11 @@ function idsOf(ids: Json | undefined): readonly string[] {
 }
 
 /** Stored and shown with the record; long enough for typed text. */
-const longestReason = 500;
+const maxReasonLength = 500;
 
 function reasonOf(params: JsonObject): string | undefined {
   const reason = optionalText(params, 'reason')?.trim();
-  return reason === undefined || reason === '' ? undefined : cut(reason, longestReason);
+  return reason === undefined || reason === '' ? undefined : cut(reason, maxReasonLength);
 }
 
 function failureChoiceOf(params: JsonObject): FailureChoice {

@@ -22,7 +22,7 @@ import { refuse } from './refusal.ts';
 import { findingsOf } from './webhook-doctor.ts';
 
 const defaultRows = 100;
-const mostRows = 1_000;
+const maxRows = 1_000;
 
 export const eventCommands = {
   'webhook.deliveries': ofDaemon((daemon, params) => daemon.deliveries(queryOf(params))),
@@ -37,8 +37,8 @@ export const eventCommands = {
 
   'events.search': ofDaemon((daemon, params) => {
     const { limit = defaultRows, cursor } = params;
-    if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 0 || limit > mostRows) {
-      refuse('params-missing', `limit ${JSON.stringify(limit)} must be a whole number from 0 to ${mostRows}`);
+    if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 0 || limit > maxRows) {
+      refuse('params-missing', `limit ${JSON.stringify(limit)} must be a whole number from 0 to ${maxRows}`);
     }
     if (cursor !== undefined && typeof cursor !== 'string') refuse('params-missing', 'cursor must be a text');
     return daemon.events.search({ ...searchOf(params), limit, ...(cursor === undefined ? {} : { cursor }) });

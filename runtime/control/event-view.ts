@@ -46,9 +46,9 @@ export interface EventViewPorts {
 }
 
 /** Maximum events of a batch, and replays of an event, in the answer. */
-const mostListed = 200;
+const maxListed = 200;
 /** How often the row of a replay is looked up: half a second in total, longer than a commit takes. */
-const mostLooks = 50;
+const maxLooks = 50;
 const lookMs = 10;
 
 export function createEventView(ports: EventViewPorts): EventView {
@@ -99,7 +99,7 @@ export function createEventView(ports: EventViewPorts): EventView {
   /** The arrival times of a batch's events, oldest first; empty without a batch. */
   async function joinedOf({ work, told }: EventRecord): Promise<readonly number[]> {
     if (work === undefined || told?.groupKey === undefined) return [];
-    const question = { collection: 'events', limit: mostListed, marks: [[workMark(work)]] } as const;
+    const question = { collection: 'events', limit: maxListed, marks: [[workMark(work)]] } as const;
     const others = await newestFirst(keeper.journal(), question, ({ value }) =>
       value.work === work ? value.receivedAtMs : undefined,
     );
@@ -108,7 +108,7 @@ export function createEventView(ports: EventViewPorts): EventView {
   }
 
   function replaysOf(of: string): Promise<readonly EventReplay[]> {
-    const question = { collection: 'events', limit: mostListed, marks: [[replayMark(of)]] } as const;
+    const question = { collection: 'events', limit: maxListed, marks: [[replayMark(of)]] } as const;
     return newestFirst(keeper.journal(), question, ({ key, value }) => {
       const { replayOf, receivedAtMs: received, isEdited, isDry } = value;
       if (replayOf !== of) return undefined;
@@ -138,7 +138,7 @@ export function createEventView(ports: EventViewPorts): EventView {
       if (found === undefined || (!isRequestKept(found.event) && changes.payload === undefined)) return undefined;
       const { status, body, key } = await replayEvent(found.key, found.event, changes, ports.replay);
       // The row of an event without work is written after its answer.
-      for (let tries = 0; tries < mostLooks && (await find(key)) === undefined; tries += 1) await wait(lookMs);
+      for (let tries = 0; tries < maxLooks && (await find(key)) === undefined; tries += 1) await wait(lookMs);
       return { status, body, key };
     },
   };

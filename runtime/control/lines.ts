@@ -4,7 +4,11 @@ interface LineSplitter {
   add(chunk: Buffer): void;
 }
 
-export function createLineSplitter(longest: number, line: (text: string) => void, overflow: () => void): LineSplitter {
+export function createLineSplitter(
+  maxLength: number,
+  line: (text: string) => void,
+  overflow: () => void,
+): LineSplitter {
   let waiting: Buffer[] = [];
   let size = 0;
   const put = (chunk: Buffer, from: number, end: number): void => {
@@ -28,7 +32,7 @@ export function createLineSplitter(longest: number, line: (text: string) => void
       }
       if (from === chunk.length) return;
       size += chunk.length - from;
-      if (size > longest) {
+      if (size > maxLength) {
         waiting = [];
         size = 0;
         overflow();

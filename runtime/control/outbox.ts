@@ -23,7 +23,7 @@ export interface Outbox {
 /** Size of one write. A reader that has read this much has made progress. */
 const pieceLength = 65_536;
 /** A reader that reads nothing for this long is disconnected. */
-const longestStallMs = 30_000;
+const maxStallMs = 30_000;
 /** A reader of a stream with more queued characters is disconnected: it subscribes again and gets a fresh snapshot. */
 const maxStreamLength = 4 * 1_048_576;
 /** Imperceptible to a person; a thousand notifications then cost one write. */
@@ -50,7 +50,7 @@ export function createOutbox(socket: Socket, cutOff: (reason: string) => void, p
   let isBlocked = false;
   let isBehind = false;
   let isFinishing = false;
-  let stallMs = longestStallMs;
+  let stallMs = maxStallMs;
   let stalled: ReturnType<typeof setTimeout> | undefined;
   let gathering: ReturnType<typeof setTimeout> | undefined;
 

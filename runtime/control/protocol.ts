@@ -37,7 +37,7 @@ export const rpcCodes = {
   refused: -32_000,
 } as const;
 /** A longer request is refused. Answers have no such limit. */
-export const longestLine = 8 * 1_048_576;
+export const maxLineLength = 8 * 1_048_576;
 
 export function formatResult(id: RpcRequest['id'], result: Json): string {
   return `${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`;

@@ -18,7 +18,7 @@ type RouteStanding = Pick<RouteRow, 'mark' | 'last_event_at' | 'last_hour' | 'la
 const lastEvents = 5;
 const failingShare = 0.5;
 const recentMs = 600_000;
-const mostWaiting = 500;
+const maxWaiting = 500;
 /** Events among which the commonest reason of a failing route is found. */
 const reasonEvents = 20;
 
@@ -31,7 +31,7 @@ export async function routeStandings(daemon: DaemonView, nowMs = Date.now()): Pr
   const [hour, found, waiting] = await Promise.all([
     countRoutes(rangeOf('1h')),
     failingRoutes({ countRoutes, deliveries: daemon.deliveries }, nowMs),
-    daemon.deliveryService.list({ status: 'waitingToRetry', limit: mostWaiting }).catch(() => []),
+    daemon.deliveryService.list({ status: 'waitingToRetry', limit: maxWaiting }).catch(() => []),
   ]);
   const retrying = new Set(waiting.map(keyOf));
   const failing = new Set(found.map(keyOf));
@@ -98,8 +98,8 @@ function commonest(rows: readonly HistoryRow[]): HistoryRow | undefined {
   const counts = new Map<string, number>();
   const causeOf = ({ status, reason = status }: HistoryRow): string => normaliseReason(reason);
   for (const row of rows) counts.set(causeOf(row), (counts.get(causeOf(row)) ?? 0) + 1);
-  const most = Math.max(...counts.values());
-  return rows.find((row) => counts.get(causeOf(row)) === most);
+  const max = Math.max(...counts.values());
+  return rows.find((row) => counts.get(causeOf(row)) === max);
 }
 
 interface Signs {

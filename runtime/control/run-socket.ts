@@ -24,9 +24,9 @@ import { demandOwnFolder } from './socket-folder.ts';
  * Connections of the programs of a run that are served: more than it may have open questions. Each may hold an unfinished
  * request of the maximum size in memory, and a program that is confined to its socket must not end the gateway.
  */
-const mostServed = 64;
+const maxServed = 64;
 /** Further ones are refused with a reason, and those beyond this closed: each takes a descriptor. */
-const mostConnections = 256;
+const maxConnections = 256;
 
 /**
  * Listens. Returns a function that closes the socket and never throws. Rejects if the path cannot be bound, or its folder
@@ -49,11 +49,11 @@ export async function openRunSocket(
       sockets.delete(socket);
       served.delete(socket);
     });
-    if (served.size >= mostServed) return refuseConnection(socket);
+    if (served.size >= maxServed) return refuseConnection(socket);
     served.add(socket);
     serveConnection(socket, hostOfRun, { log, redact, unanswered });
   });
-  server.maxConnections = mostConnections;
+  server.maxConnections = maxConnections;
   // An accept that fails for lack of descriptors is an error event too.
   server.on('error', () => {});
   demandOwnFolder(path);
@@ -68,7 +68,7 @@ export async function openRunSocket(
 
 /** Answers the first request of a connection that it is refused, so that a call is not taken for one that may have run. */
 function refuseConnection(socket: Socket): void {
-  const { code, message } = refused(`has at most ${mostServed} connections at once; close one first`);
+  const { code, message } = refused(`has at most ${maxServed} connections at once; close one first`);
   socket.on('error', () => {});
   socket.once('data', () => socket.end(formatError(null, { code: rpcCodes.refused, message, data: { code } })));
 }

@@ -18,7 +18,7 @@ import { type Asker, atTerminal } from './audit.ts';
 import type { CommandHost } from './command.ts';
 import { createLineSplitter } from './lines.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
-import { formatError, longestLine, notificationParts, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
+import { formatError, maxLineLength, notificationParts, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
@@ -47,11 +47,11 @@ interface ControlServer {
 const listenAgainMs = 5_000;
 /** How long a stalled reader may delay the daemon's end, and how long a slow one may. */
 const lastWordsMs = 1_000;
-const longestGoodbyeMs = 10_000;
+const maxGoodbyeMs = 10_000;
 /** Characters of unanswered requests; beyond that no connection that they came from is read. */
-const mostUnanswered = 4 * longestLine;
+const maxUnanswered = 4 * maxLineLength;
 /** Requests of one connection that are begun in one turn of the event loop. */
-const mostAtOnce = 32;
+const maxAtOnce = 32;
 
 /** The unanswered requests of a connection, or of several that share the memory for them. */
 interface Unanswered {
@@ -66,12 +66,12 @@ export function createUnanswered(): Unanswered {
   let held = 0;
   const connections = new Set<() => void>();
   const change = (by: number): void => {
-    const wasFull = held > mostUnanswered;
+    const wasFull = held > maxUnanswered;
     held += by;
-    if (held > mostUnanswered !== wasFull) for (const pace of connections) pace();
+    if (held > maxUnanswered !== wasFull) for (const pace of connections) pace();
   };
   return {
-    isFull: () => held > mostUnanswered,
+    isFull: () => held > maxUnanswered,
     add(length) {
       change(length);
       return () => change(-length);
@@ -148,7 +148,7 @@ export async function createControlServer(settings: ControlSettings): Promise<Co
       for (const outbox of sockets.values()) outbox.finish(lastWordsMs);
       const impatient = setTimeout(() => {
         for (const socket of sockets.keys()) socket.destroy();
-      }, longestGoodbyeMs);
+      }, maxGoodbyeMs);
       await last;
       clearTimeout(impatient);
     },
@@ -223,7 +223,7 @@ export function serveConnection(
   const begin = (): void => {
     turn = undefined;
     if (socket.destroyed) return;
-    if (!isBusy()) for (const line of waiting.splice(0, mostAtOnce)) take(line);
+    if (!isBusy()) for (const line of waiting.splice(0, maxAtOnce)) take(line);
     pace();
   };
   const outbox = createOutbox(socket, cutOff, pace);
@@ -253,10 +253,10 @@ export function serveConnection(
     else if (message.kind === 'request') answer(message.request, line.length);
   };
   const lines = createLineSplitter(
-    longestLine,
+    maxLineLength,
     (line) => void waiting.push(line),
     () => {
-      const message = `the request has more than ${longestLine / 1_048_576} MiB; send a shorter text`;
+      const message = `the request has more than ${maxLineLength / 1_048_576} MiB; send a shorter text`;
       outbox.expect()(() => formatError(null, { code: rpcCodes.request, message }));
       outbox.finish(lastWordsMs);
     },

@@ -12,7 +12,7 @@ import { createAnswerAtOnce, createRunAgent } from '../../actors/dispatch/run-ag
 import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
-import { createBursts } from '../../actors/webhook/bursts.ts';
+import { createBatches } from '../../actors/webhook/batches.ts';
 import { ChurnMap } from '../../machines/base/churn-map.ts';
 import type { CompileOptions } from '../../machines/base/compile.ts';
 import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts';
@@ -34,6 +34,7 @@ import { createStandingPools } from '../system/work-pools.ts';
 import { wireGroup } from '../webhook/batches.ts';
 import { assemblePlatforms } from './assemble-targets.ts';
 import { createAwaited } from './awaited.ts';
+import { createBacklog } from './backlog.ts';
 import { createCancelRun } from './cancel-run.ts';
 import { createCrashedWork } from './crashed-work.ts';
 import { wireDelivery } from './deliveries.ts';
@@ -46,7 +47,6 @@ import { createQueueOrder } from './queue-order.ts';
 import { createRecentEvents } from './recent-events.ts';
 import { createRecoveredWork } from './recovered-work.ts';
 import type { ResumePorts } from './recovery.ts';
-import { createRefill } from './refill.ts';
 import { createSettleRun, type RunEnds } from './responses.ts';
 import { createRouteSlots, type RouteLimit } from './route-slots.ts';
 import { wireRun, writeHandOver } from './runs.ts';
@@ -74,7 +74,7 @@ export interface WorkPorts {
   readonly steadyMs: () => number;
   readonly every: Every;
   /** How many runs, and how many deliveries, may be in memory; 10,000 unless given. */
-  readonly mostWaiting?: number | undefined;
+  readonly maxWaiting?: number | undefined;
   readonly log: Logger;
 }
 
@@ -92,10 +92,10 @@ const sharedLookMs = 1_000;
 
 export function assembleWork(ports: WorkPorts) {
   const { root, home, servicesOf, keeper, redactor, metrics, tracing, nowMs, steadyMs, every, log } = ports;
-  const { mostWaiting = defaultMostWaiting } = ports;
+  const { maxWaiting = defaultMostWaiting } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const isShared = home().main.settings.gateway.journal === 'postgres';
-  const bursts = createBursts(keeper);
+  const batches = createBatches(keeper);
   const writer = createRecordWriter(keeper);
   const recent = createRecentEvents(keeper);
   const places = createPlaces(concurrency());
@@ -147,13 +147,13 @@ export function assembleWork(ports: WorkPorts) {
     pools,
     places,
     concurrency,
-    most: mostWaiting,
+    max: maxWaiting,
     isShared,
     isParked: () => life.signal.aborted,
   });
   const resumePorts: ResumePorts = {
     ...records,
-    bursts,
+    batches,
     settleRun,
     dueMs: () => Math.max(nowMs(), startedMs + steadyMs()),
     log,
@@ -168,7 +168,7 @@ export function assembleWork(ports: WorkPorts) {
     inMemory: memory.inMemory,
     signal: () => life.signal,
   };
-  const refill = createRefill({
+  const backlog = createBacklog({
     resume: resumePorts,
     isUp: () => root().getSnapshot().matches({ up: 'running' }),
     every,
@@ -179,7 +179,7 @@ export function assembleWork(ports: WorkPorts) {
 
   const cron = assembleCron({
     ...ports,
-    hasRoom: refill.hasRoom,
+    hasRoom: backlog.hasRoom,
     open: (opened) => pools().open(opened),
     redact: redactor.record,
     seenRun,
@@ -243,7 +243,7 @@ export function assembleWork(ports: WorkPorts) {
   const runEnded = (key: string, record: RunRecord): void => {
     ended.run(key, record);
     cron.schedule.runFinished(key);
-    refill.runEnded(record);
+    backlog.runEnded(record);
   };
   /** Passes on the record that was closed for a chart that crashed, if there is one. */
   async function passOn<Row>(where: string, closed: Promise<Row | undefined>, pass: (record: Row) => void) {
@@ -256,7 +256,7 @@ export function assembleWork(ports: WorkPorts) {
   }
   const groups = createChartPool(ports, {
     name: 'groups',
-    machine: wireGroup({ ...records, bursts, hasRoom: refill.hasRoom, log }),
+    machine: wireGroup({ ...records, batches, hasRoom: backlog.hasRoom, log }),
     copy: groupContext,
   });
   const runs = createChartPool(ports, {
@@ -303,15 +303,15 @@ export function assembleWork(ports: WorkPorts) {
         if (isShared) void leaveWaiting(records).catch((thrown) => logUnforeseen(log, 'the drain', thrown));
       },
       cut: () => ending.abort(),
-      leaveBatches: isShared ? () => leaveBatches({ bursts, pools }) : undefined,
+      leaveBatches: isShared ? () => leaveBatches({ batches, pools }) : undefined,
       pools,
     },
     pools,
-    bursts,
+    batches,
     cron,
     placeOf: platforms.placeOf,
     pauseOf: platforms.pauseOf,
-    hasRoom: refill.hasRoom,
+    hasRoom: backlog.hasRoom,
     load: places.load,
     /** Deliveries to targets, for the commands. */
     deliveryService: (keyOf: (id: string) => Promise<string | undefined>): DeliveryService =>
@@ -330,7 +330,7 @@ export function assembleWork(ports: WorkPorts) {
     /** Recovers the work of the journal. */
     resume: async (): Promise<void> => {
       await platforms.reconcile();
-      await refill.resume();
+      await backlog.resume();
     },
     /** Applies a home that was just read. */
     reconfigure(): void {
@@ -353,7 +353,7 @@ export function assembleWork(ports: WorkPorts) {
       places.clear();
     },
     close(): void {
-      refill.stop();
+      backlog.stop();
       awaited?.stop();
       routeSlots?.stop();
     },

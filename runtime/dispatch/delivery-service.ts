@@ -46,7 +46,7 @@ type Act = (found: Found) => Promise<void>;
 /** How many records are read, and changed, at a time. */
 const pageSize = 200;
 /** Maximum number of refusals in an answer: a full disk refuses all for the same reason. */
-const mostRefusals = 20;
+const maxRefusals = 20;
 
 function noneOfSeveral(thrown: unknown): undefined {
   if (!(thrown instanceof Refusal && thrown.code === 'id-ambiguous')) throw thrown;
@@ -311,7 +311,7 @@ function isBeingDropped(chart: AnyActorRef): boolean {
 }
 
 function joined(one: Sweep, other: Sweep): Sweep {
-  const refusals = [...one.refusals, ...other.refusals].slice(0, mostRefusals);
+  const refusals = [...one.refusals, ...other.refusals].slice(0, maxRefusals);
   return { done: one.done + other.done, left: one.left + other.left, refusals };
 }
 

@@ -10,9 +10,9 @@ import { timeOfKey } from '../system/ids.ts';
 import { type CountedEvent, type Sums, sumsOf, unite } from './event-sums.ts';
 
 /** Limit of events that are kept individually, without the unfinished ones. */
-const mostKnown = 20_000;
+const maxKnown = 20_000;
 /** Limit of sums over several spans: each range that ends now has others a moment later. */
-const mostUnited = 1_000;
+const maxUnited = 1_000;
 
 interface Cell {
   /** Absent once only the sums are kept. */
@@ -28,7 +28,7 @@ export type EventCells = ReturnType<typeof createEventCells>;
 export function createEventCells(cellMs: number) {
   const cells = new Map<number, Cell>();
   const united = new LRUCache<string, { readonly fromMs: number; readonly toMs: number; readonly sums: Sums }>({
-    max: mostUnited,
+    max: maxUnited,
   });
   /** Absent after a span was added or removed. */
   let newestSpans: readonly number[] | undefined;
@@ -141,7 +141,7 @@ export function createEventCells(cellMs: number) {
      * @param toMs until when no event is still to come
      */
     condense(fromMs: number, toMs: number): void {
-      if (knownCount <= mostKnown) return;
+      if (knownCount <= maxKnown) return;
       let newer = 0;
       for (const at of spansNewestFirst()) {
         const cell = cells.get(at);
@@ -149,7 +149,7 @@ export function createEventCells(cellMs: number) {
         newer += cell.events.size;
         const isSettled = at * cellMs >= fromMs && at < Math.floor(toMs / cellMs);
         // Reduces them to half, so that this happens rarely.
-        if (!isSettled || newer <= mostKnown / 2 || [...cell.events.values()].some(isOpen)) continue;
+        if (!isSettled || newer <= maxKnown / 2 || [...cell.events.values()].some(isOpen)) continue;
         cell.sums ??= sumsOf(cell.events.values());
         cell.firstKey = oldestFinished(cell.events.values());
         knownCount -= cell.events.size;

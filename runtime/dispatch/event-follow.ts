@@ -53,7 +53,7 @@ const followedOpen = 2_000;
 const followedMs = 5_000;
 const followedRecent = 10_000;
 /** Rows per message, the newest ones; the message says how many it leaves out. */
-const mostNews = 500;
+const maxNews = 500;
 
 export function createFollowEvents({ meantBy, read, rowsOf, searchedEvents, nowMs }: FollowPorts): FollowEvents {
   const followed = new Map<string, Followed>();
@@ -97,8 +97,8 @@ export function createFollowEvents({ meantBy, read, rowsOf, searchedEvents, nowM
       const text = JSON.stringify(counts);
       if (keys.length === 0 && text === last) return;
       last = text;
-      const rows = await rowsOf(keys.slice(0, mostNews), turnedAway);
-      const leftOut = keys.length > mostNews ? { left_out: keys.length - mostNews } : {};
+      const rows = await rowsOf(keys.slice(0, maxNews), turnedAway);
+      const leftOut = keys.length > maxNews ? { left_out: keys.length - maxNews } : {};
       if (!signal.aborted) heard({ ...counts, rows, ...leftOut });
     };
     const repeat = async (): Promise<void> => {

@@ -34,8 +34,8 @@ export interface SearchEvents extends FollowEvents {
 }
 
 /** How long one answer reads the journal. */
-const mostMs = 1_000;
-const longestResult = 200;
+const maxMs = 1_000;
+const maxResultLength = 200;
 
 interface Page {
   readonly cursor: string | undefined;
@@ -108,7 +108,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
       from: timeKey(reachedMs),
       marks: statuses && [...statuses].filter((one) => !isPassing(one)).map((one) => [statusMark(one)]),
     };
-    const endMs = nowMs() + mostMs;
+    const endMs = nowMs() + maxMs;
     for await (const list of listsOf(journal(), question)) {
       if (nowMs() > endMs) return timeOfKey(list[0]?.key ?? '') + 1;
       for (const facts of await Promise.all(list.map((stored) => factsOf(stored, ports)))) {
@@ -123,7 +123,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
   /** Redacts before it cuts: half a secret is not recognized. */
   function shown(row: EventFound): EventFound {
     const clean = ports.redact(row);
-    return clean.result === undefined ? clean : { ...clean, result: cut(clean.result, longestResult) };
+    return clean.result === undefined ? clean : { ...clean, result: cut(clean.result, maxResultLength) };
   }
 
   async function rowsOf(keys: readonly string[], refused: readonly FoundEvent[]): Promise<EventFound[]> {
@@ -148,7 +148,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
   return {
     async search({ cursor, limit, ...asked }) {
       const meant = await meantBy(asked);
-      const reading = await stats.read(meant.range, meant.test, mostMs);
+      const reading = await stats.read(meant.range, meant.test, maxMs);
       const { keys, reachedMs } = await keysOf(meant, reading, { cursor, limit });
       const refused = reading.refused.filter(
         ({ key, event }) =>
@@ -170,7 +170,7 @@ export function createSearchEvents(ports: EventSearchPorts): SearchEvents {
 
     ...createFollowEvents({
       meantBy,
-      read: ({ range, test }) => stats.read(range, test, mostMs),
+      read: ({ range, test }) => stats.read(range, test, maxMs),
       rowsOf,
       searchedEvents,
       nowMs,
@@ -204,14 +204,14 @@ function rowOf(facts: EventFacts): EventFound {
 /** The beginning of the first line that is more than the start of JSON or of a block of code. */
 const firstWords = /^(?!```).*[\p{L}\p{N}]/mu;
 /** How much of a response they are looked for in: it may have millions of characters. */
-const longestStart = 16_384;
+const maxStartLength = 16_384;
 
 /** In one line: the target and its place, or the first words of the response, or the batch that the event waits in. */
 function resultOf({ event, run, delivery, status }: EventFacts): string | undefined {
   if (status === 'coalesced') return event.told?.groupKey === undefined ? undefined : `Batch ${event.told.groupKey}`;
   if (delivery !== undefined && delivery.target !== 'log') return placeWords(delivery);
   const said = (run?.response ?? delivery?.text)?.trim() ?? '';
-  const from = firstWords.exec(said.slice(0, longestStart))?.index ?? 0;
-  const text = /.*/.exec(said.slice(from, from + longestStart))?.[0].trim();
+  const from = firstWords.exec(said.slice(0, maxStartLength))?.index ?? 0;
+  const text = /.*/.exec(said.slice(from, from + maxStartLength))?.[0].trim();
   return text === '' ? undefined : text;
 }

@@ -35,8 +35,8 @@ export interface Reading {
 export type RouteCounts = Pick<CountedRoute, 'route' | 'profile' | 'total' | 'counts' | 'last_at'>;
 
 export interface EventStats {
-  /** Counts the events that pass a test, by default all, and reads the journal for at most `mostMs`, as the others do. */
-  read(range: TimeRange, test?: EventTest, mostMs?: number): Promise<Reading>;
+  /** Counts the events that pass a test, by default all, and reads the journal for at most `maxMs`, as the others do. */
+  read(range: TimeRange, test?: EventTest, maxMs?: number): Promise<Reading>;
   /**
    * The counts of each route with events in a range, for less than `count` costs; with a profile, only of its routes.
    * Everything since `countedFromMs` is counted.
@@ -44,18 +44,18 @@ export interface EventStats {
   countRoutes(
     range: TimeRange,
     profile?: string,
-    mostMs?: number,
+    maxMs?: number,
   ): Promise<{ readonly countedFromMs: number; readonly routes: readonly RouteCounts[] }>;
   /** The counts over a range, and those of each route with events in it; with a profile, only its routes. */
   count(
     range: TimeRange,
     profile?: string,
-    mostMs?: number,
+    maxMs?: number,
   ): Promise<{ readonly all: CountedEvents; readonly routes: readonly CountedRoute[] }>;
 }
 
 /** How many tallies are kept, and how long after their last use. */
-const mostKept = 8;
+const maxKept = 8;
 const keptMs = 300_000;
 const defaultMostMs = 1_000;
 
@@ -111,7 +111,7 @@ export function createEventStats(ports: EventStatsPorts): EventStats {
     found.tally.changed([...waiting.keys()].filter((run) => !found.waiting.has(run)));
     found.tally.changed([...found.waiting.keys()].filter((run) => !waiting.has(run)));
     found.waiting = new Map(waiting);
-    for (const oldest of [...kept.keys()].slice(0, -mostKept)) release(oldest);
+    for (const oldest of [...kept.keys()].slice(0, -maxKept)) release(oldest);
     leave ??= keeper.watch((writes) => {
       for (const [one, { tally, askedMs }] of kept) {
         if (nowMs() - askedMs > keptMs) release(one);
@@ -131,10 +131,10 @@ export function createEventStats(ports: EventStatsPorts): EventStats {
     return rows;
   }
 
-  async function read(range: TimeRange, test = everything, mostMs = defaultMostMs): Promise<Reading> {
+  async function read(range: TimeRange, test = everything, maxMs = defaultMostMs): Promise<Reading> {
     const buckets = bucketsOf(range, nowMs());
     const tally = tallyOf(test, range, buckets);
-    const countedFromMs = await tally.settle(range, mostMs);
+    const countedFromMs = await tally.settle(range, maxMs);
     const turnedAway = refusedIn({ ...range, fromMs: countedFromMs }, test);
     const sums: Sums[] = [];
     for (let atMs = buckets.fromMs; atMs < buckets.toMs; atMs += buckets.widthMs) {
@@ -147,8 +147,8 @@ export function createEventStats(ports: EventStatsPorts): EventStats {
     return { tally, buckets, countedFromMs, sums, refused: turnedAway };
   }
 
-  const readOf = (range: TimeRange, profile?: string, mostMs?: number): Promise<Reading> =>
-    read(range, profile === undefined ? everything : testOfProfile(profile), mostMs);
+  const readOf = (range: TimeRange, profile?: string, maxMs?: number): Promise<Reading> =>
+    read(range, profile === undefined ? everything : testOfProfile(profile), maxMs);
 
   return {
     read,
@@ -156,8 +156,8 @@ export function createEventStats(ports: EventStatsPorts): EventStats {
       const { countedFromMs, sums } = await readOf(...asked);
       return { countedFromMs, routes: [...unite(sums)].map(routeCounts) };
     },
-    async count(range, profile, mostMs) {
-      const reading = await readOf(range, profile, mostMs);
+    async count(range, profile, maxMs) {
+      const reading = await readOf(range, profile, maxMs);
       return {
         all: countedEvents(range, reading),
         routes: [...unite(reading.sums)].map(([name, sum]) => ({

@@ -33,10 +33,10 @@ interface Judged {
 
 export interface Tally extends Pick<EventCells, 'find' | 'known' | 'sums'> {
   /**
-   * Reads the missing part of a range, for at most `mostMs`.
+   * Reads the missing part of a range, for at most `maxMs`.
    * @returns the time from which on everything is counted; the start of the range if the reading got there
    */
-  settle(range: TimeRange, mostMs: number): Promise<number>;
+  settle(range: TimeRange, maxMs: number): Promise<number>;
   /** Records the changes of a commit. */
   landed(writes: readonly Write[]): void;
   /** Records that the state of runs has changed without a commit. */
@@ -44,7 +44,7 @@ export interface Tally extends Pick<EventCells, 'find' | 'known' | 'sums'> {
 }
 
 /** Limit of changes that wait to be read; beyond it, everything is read again. */
-const mostChanged = 50_000;
+const maxChanged = 50_000;
 /** Requests that began within this time may not be committed yet. */
 const settlingMs = 60_000;
 /** How often to check which of the oldest events the history has removed. */
@@ -192,10 +192,10 @@ export function createTally(ports: TallyPorts): Tally {
     }
   }
 
-  async function settle(range: TimeRange, mostMs: number): Promise<number> {
+  async function settle(range: TimeRange, maxMs: number): Promise<number> {
     const journal = ports.journal();
     if (journal === undefined) return range.fromMs;
-    const endMs = nowMs() + mostMs;
+    const endMs = nowMs() + maxMs;
     if (isOutdated) forgetAll();
     isWatching = true;
     if (countedFromMs !== undefined) {
@@ -214,8 +214,8 @@ export function createTally(ports: TallyPorts): Tally {
     find: cells.find,
     known: cells.known,
     sums: cells.sums,
-    settle(range, mostMs) {
-      const mine = turn.then(() => settle(range, mostMs));
+    settle(range, maxMs) {
+      const mine = turn.then(() => settle(range, maxMs));
       turn = mine.catch(forgetAll);
       return mine;
     },
@@ -228,7 +228,7 @@ export function createTally(ports: TallyPorts): Tally {
         else if (write.collection === 'runs' || write.collection === 'deliveries')
           changedWorks.add(runKeyOf(write.key));
       }
-      if (changedEvents.size + changedWorks.size <= mostChanged) return;
+      if (changedEvents.size + changedWorks.size <= maxChanged) return;
       changedEvents.clear();
       changedWorks.clear();
       isOutdated = true;

@@ -49,7 +49,7 @@ export interface FailureView {
 
 const bucketCount = 12;
 /** Characters of a text in a row. */
-const longestText = 200;
+const maxTextLength = 200;
 
 interface Failed {
   readonly key: string;
@@ -113,7 +113,9 @@ export function createFailureView({ keeper, get, redact, nowMs }: FailureViewPor
       const failed = await failedOf(choice, page);
       const last = failed.length === page.limit ? failed.at(-1) : undefined;
       // Redacted before it is cut: half a secret is not recognized.
-      const rows = failed.map((one) => redact(rowOf(one))).map((row) => ({ ...row, text: cut(row.text, longestText) }));
+      const rows = failed
+        .map((one) => redact(rowOf(one)))
+        .map((row) => ({ ...row, text: cut(row.text, maxTextLength) }));
       return { rows, ...(last === undefined ? {} : { next: last.key }) };
     },
     async idsOf(key, choice) {

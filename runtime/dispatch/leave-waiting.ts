@@ -6,7 +6,7 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
-import type { Bursts } from '../../actors/webhook/bursts.ts';
+import type { Batches } from '../../actors/webhook/batches.ts';
 import { type DeliveryRecord, orderOf, type RunRecord } from '../../machines/webhook/record.ts';
 import type { WorkPools } from '../system/work-pools.ts';
 import { type RecordPorts, unread } from './written.ts';
@@ -39,10 +39,10 @@ async function leave(chart: AnyActorRef, change: RecordChange, writer: RecordWri
   if (verdict.kind !== 'refused') chart.send({ type: 'work.lost' });
 }
 
-export function leaveBatches({ bursts, pools }: { readonly bursts: Bursts; readonly pools: () => WorkPools }): void {
+export function leaveBatches({ batches, pools }: { readonly batches: Batches; readonly pools: () => WorkPools }): void {
   for (const { key, chart } of chartsOf(pools().groups, ['pending', 'settled'])) {
-    void bursts.leave(key);
-    chart.send({ type: 'burst.left' });
+    void batches.leave(key);
+    chart.send({ type: 'batch.left' });
   }
 }
 

@@ -10,7 +10,7 @@ import { Refusal } from '../control/refusal.ts';
 export const latest = 'latest';
 
 /** Candidates in a refusal. */
-export const mostCandidates = 20;
+export const maxCandidates = 20;
 
 /** Shorter prefixes would match by chance. */
 export const shortestPrefix = 4;
@@ -37,12 +37,12 @@ export async function keysOfPrefix(
   prefix: string,
 ): Promise<readonly string[]> {
   if (prefix.length < shortestPrefix) return [];
-  const rows = (await journal?.list(collection, { limit: mostCandidates + 1, order: 'oldest', from: prefix })) ?? [];
+  const rows = (await journal?.list(collection, { limit: maxCandidates + 1, order: 'oldest', from: prefix })) ?? [];
   return rows.map(({ key }) => key).filter((key) => key.startsWith(prefix));
 }
 
 export function ambiguous(id: string, candidates: readonly string[]): Refusal {
-  const listed = candidates.slice(0, mostCandidates).map((one) => `\n  ${one}`);
-  const more = candidates.length > mostCandidates ? '\n  and more' : '';
+  const listed = candidates.slice(0, maxCandidates).map((one) => `\n  ${one}`);
+  const more = candidates.length > maxCandidates ? '\n  and more' : '';
   return new Refusal('id-ambiguous', `several ids begin with "${id}":${listed.join('')}${more}\ngive more of the id`);
 }

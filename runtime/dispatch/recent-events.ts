@@ -6,8 +6,8 @@ import type { EventRecord } from '../../machines/webhook/record.ts';
 import { readAgain } from './written.ts';
 
 /** How many are kept until their runs have ended, and the maximum characters of each. */
-const mostKept = 256;
-const longestKept = 16_384;
+const maxKept = 256;
+const maxKeptBytes = 16_384;
 
 export interface RecentEvents {
   keep(key: string, event: EventRecord): void;
@@ -26,7 +26,7 @@ export function createRecentEvents(keeper: JournalKeeper): RecentEvents {
   const events = new ChurnMap<string, EventRecord>();
   return {
     keep(key, event) {
-      if (event.body.length <= longestKept && events.size < mostKept) events.set(key, event);
+      if (event.body.length <= maxKeptBytes && events.size < maxKept) events.set(key, event);
     },
     kept: (key) => events.get(key),
     read(key) {

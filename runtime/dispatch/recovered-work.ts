@@ -14,7 +14,7 @@ interface RecoveredRows {
   rows(): readonly RecoveredWork[];
 }
 
-const most = 20;
+const max = 20;
 
 export function createRecoveredWork({
   keeper,
@@ -31,7 +31,7 @@ export function createRecoveredWork({
       if (node === undefined || node === keeper.node()) return;
       const { profile, route } = value;
       rows.unshift({ at: new Date(nowMs()).toISOString(), from: node, profile, route, ...workOf(value) });
-      rows.splice(most);
+      rows.splice(max);
     },
     rows: () => rows,
   };

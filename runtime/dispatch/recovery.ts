@@ -10,7 +10,7 @@ import type { Logger } from '../../actors/ports.ts';
 import type { Collection, Journal, Put, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
-import type { Bursts } from '../../actors/webhook/bursts.ts';
+import type { Batches } from '../../actors/webhook/batches.ts';
 import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, orderOf } from '../../machines/webhook/record.ts';
 import { deliveryQueue, fullQueues, type Memory, roomFor } from '../../machines/webhook/work-queue.ts';
@@ -21,7 +21,7 @@ import { logUnforeseen } from './work-log.ts';
 import { type RecordPorts, readAgain } from './written.ts';
 
 export interface ResumePorts extends RecordPorts {
-  readonly bursts: Bursts;
+  readonly batches: Batches;
   readonly settleRun: SettleRun;
   /** The current time, unaffected when the clock is set back: what was due stays due. */
   readonly dueMs: () => number;
@@ -64,8 +64,8 @@ export async function resumeWork(ports: ResumePorts): Promise<readonly string[]>
   if (ports.keeper.session() === undefined) return [];
   await ports.keeper.seekLead();
   if (ports.keeper.leads()) await takeLead(ports, signal);
-  const left = await refillRuns(ports, signal);
-  await refillGroups(ports, signal);
+  const left = await recoverRuns(ports, signal);
+  await recoverGroups(ports, signal);
   if (!signal.aborted) await ports.older.look();
   return left;
 }
@@ -81,7 +81,7 @@ async function takeLead(ports: ResumePorts, signal: AbortSignal): Promise<void> 
  * Takes deliveries that became due while they were only in the journal; all of them if this gateway has just become the
  * leader.
  */
-export async function refillDeliveries(ports: ResumePorts, signal = ports.signal()): Promise<void> {
+export async function recoverDeliveries(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   if (ports.keeper.session() === undefined) return;
   if (await ports.keeper.seekLead()) await takeLead(ports, signal);
   // An ordered delivery has its number as due time, which may be ahead of a clock that was set back.
@@ -171,7 +171,7 @@ async function handleEach<Item extends { readonly key: string }>(
 }
 
 /** Takes waiting runs from the journal while there is room for them. Resolves with the queues that were left out. */
-export async function refillRuns(ports: ResumePorts, signal = ports.signal()): Promise<readonly string[]> {
+export async function recoverRuns(ports: ResumePorts, signal = ports.signal()): Promise<readonly string[]> {
   for (;;) {
     const without = fullQueues(ports.inMemory('runs'));
     // In parts, so that gateways that check at the same time share the waiting runs.
@@ -184,7 +184,7 @@ export async function refillRuns(ports: ResumePorts, signal = ports.signal()): P
 }
 
 /** Takes batches that no gateway holds. */
-export async function refillGroups(ports: ResumePorts, signal = ports.signal()): Promise<void> {
+export async function recoverGroups(ports: ResumePorts, signal = ports.signal()): Promise<void> {
   while (!signal.aborted) {
     const taken = await take('groups', { limit: sliceSize }, ports);
     await handleEach(taken, { ports, signal }, (stored) => resumeGroup(stored, ports));
@@ -354,7 +354,7 @@ async function isFinished(run: string, { keeper }: ResumePorts): Promise<boolean
 
 async function resumeGroup(stored: StoredRecord<'groups'>, ports: ResumePorts): Promise<void> {
   const record = stored.value;
-  ports.bursts.adopt(stored.key, record, stored.version);
+  ports.batches.adopt(stored.key, record, stored.version);
   const { profile, route, burst } = record;
   ports.pools().open({ kind: 'group', key: stored.key, profile, route, burst });
 }

@@ -109,7 +109,7 @@ export type SettleRun = <Done extends Settled>(
 ) => Promise<Done>;
 
 /** Each attempt except the last met a write of another gateway. */
-const mostTries = 50;
+const maxTries = 50;
 
 export function createSettleRun({ keeper, pools }: Pick<RecordPorts, 'keeper' | 'pools'>): SettleRun {
   const turns = new Map<string, Promise<unknown>>();
@@ -130,7 +130,7 @@ export function createSettleRun({ keeper, pools }: Pick<RecordPorts, 'keeper' | 
   ): Promise<Done> {
     for (let tries = 1; ; tries += 1) {
       const done = await commit(await runAfter(key, record));
-      if (done.collection !== 'runs' || tries === mostTries) return done;
+      if (done.collection !== 'runs' || tries === maxTries) return done;
     }
   }
 

@@ -59,9 +59,9 @@ export function createRouteSlots(
       async (isWithdrawn) => {
         for (;;) {
           await sleep(random() * fairMs, undefined, { ref: false });
-          const most = limitOf(profile, route) ?? bound;
-          if (most === Number.POSITIVE_INFINITY) return () => {};
-          for (let nth = 0; nth < most && !isWithdrawn(); nth += 1) {
+          const max = limitOf(profile, route) ?? bound;
+          if (max === Number.POSITIVE_INFINITY) return () => {};
+          for (let nth = 0; nth < max && !isWithdrawn(); nth += 1) {
             const lock = `slot/${profile}/${route}/${nth}`;
             // After a failed read it is tried again.
             const holder = await takeLock(keeper, lock, run).catch(() => undefined);

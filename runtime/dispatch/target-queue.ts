@@ -76,7 +76,7 @@ export function createTargetQueue(pace: Pace, ports: TargetQueuePorts): TargetQu
     pieces(chat) {
       let begunAtMs = steadyMs();
       return {
-        turn: (signal, longestMs = Number.POSITIVE_INFINITY) =>
+        turn: (signal, maxMs = Number.POSITIVE_INFINITY) =>
           new Promise((resolve) => {
             let leave = (): void => {};
             const end = (leftMs?: number): void => {
@@ -89,7 +89,7 @@ export function createTargetQueue(pace: Pace, ports: TargetQueuePorts): TargetQu
             const done = (): void => end();
             const look = (): void => {
               const leftMs = (pausedUntilMs() ?? 0) - steadyMs();
-              if (leftMs > longestMs) end(leftMs);
+              if (leftMs > maxMs) end(leftMs);
             };
             signal.addEventListener('abort', done);
             waiting.add(look);

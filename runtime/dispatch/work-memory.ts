@@ -16,22 +16,22 @@ interface WorkMemoryPorts {
   /** The slots of all runs. */
   readonly concurrency: () => number;
   /** The limit of runs in memory, and of deliveries. */
-  readonly most: number;
+  readonly max: number;
   /** Whether other gateways work on the same journal. */
   readonly isShared: boolean;
   /** Whether this gateway takes no new work. */
   readonly isParked: () => boolean;
 }
 
-export function createWorkMemory({ keeper, pools, places, concurrency, most, isShared, isParked }: WorkMemoryPorts) {
+export function createWorkMemory({ keeper, pools, places, concurrency, max, isShared, isParked }: WorkMemoryPorts) {
   /** On a shared journal, runs that would not get a slot soon are left to the other gateways. */
-  const runBound = (): number => (isShared ? Math.min(most, Math.max(20, 4 * concurrency())) : most);
+  const runBound = (): number => (isShared ? Math.min(max, Math.max(20, 4 * concurrency())) : max);
 
   const inMemory = (name: 'runs' | 'deliveries'): Memory => {
     const { size, queues } = pools()[name];
-    if (name === 'runs') return { most, total: size, share: runShare(most, concurrency()), queues };
+    if (name === 'runs') return { max, total: size, share: runShare(max, concurrency()), queues };
     // The leader sends the deliveries that others have left.
-    return { most: keeper.leads() ? most : 0, total: size, share: deliveryShare(most), queues };
+    return { max: keeper.leads() ? max : 0, total: size, share: deliveryShare(max), queues };
   };
 
   return {

@@ -12,7 +12,7 @@ import { type Examined, type Finding, good } from './finding.ts';
 const signatureWindowMs = 300_000;
 const noticeableMs = 30_000;
 const patienceMs = 4_000;
-const mostAsked = 6;
+const maxAsked = 6;
 /** A Date has whole seconds: on average it is half a second behind. */
 const roundingMs = 500;
 
@@ -29,7 +29,7 @@ export async function checkClock(
   if (examined.offline) return [];
   const skews = await Promise.all(
     endpointsOf(examined.home)
-      .slice(0, mostAsked)
+      .slice(0, maxAsked)
       .map((url) => skewAgainst(url, ports)),
   );
   const known = skews.filter((skew) => skew !== undefined);

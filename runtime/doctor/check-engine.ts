@@ -6,7 +6,7 @@
 
 import { causeOf } from '../../machines/base/fault.ts';
 import { isTooOld, oldestNode } from '../../machines/base/node-version.ts';
-import { frontNames } from '../http/front.ts';
+import { httpServerNames } from '../http/http-server.ts';
 import type { NativeFault } from '../http/native.ts';
 import { type Examined, type Finding, good } from './finding.ts';
 
@@ -61,7 +61,7 @@ export async function checkEngine(
   // `uws` is set has refused that; whether the next one could listen is found out here.
   const { server, server_remark: remark } = gateway?.status.webhook ?? {};
   const itself: NativeFault | undefined = remark === undefined ? undefined : { kind: 'invalid', text: remark };
-  const asksHere = server === undefined || (front === 'uws' && server !== frontNames.uws);
+  const asksHere = server === undefined || (front === 'uws' && server !== httpServerNames.uws);
   const fault = front === 'node' ? undefined : ((asksHere ? await whyNotNative() : undefined) ?? itself);
   const usesNode =
     server === undefined ? front === 'node' || (fault !== undefined && front === 'auto') : server === 'node:http';
@@ -79,7 +79,7 @@ export async function checkEngine(
           : 'nothing need be done; `gateway.front: node` removes this warning',
     });
   }
-  const used = frontNames[usesNode ? 'node' : 'uws'];
+  const used = httpServerNames[usesNode ? 'node' : 'uws'];
   return findings.length > 0
     ? findings
     : [good(`Node ${node}, ${process.platform} ${process.arch}, HTTP server ${used}, journal ${journal}`)];

@@ -9,7 +9,7 @@ import { shellWord } from '../../machines/base/shell-word.ts';
 import { type Examined, type Finding, good, placeIn } from './finding.ts';
 
 /** Files that are checked per home; no configuration has more. */
-const mostFiles = 5_000;
+const maxFiles = 5_000;
 
 export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()): readonly Finding[] {
   const findings: Finding[] = [];
@@ -45,7 +45,7 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
   let seen = 0;
   const visit = (path: string, each: (path: string, found: Stats) => void, links: Links = 'followed'): void => {
     const found = statOf(path);
-    if (found === undefined || seen > mostFiles) return;
+    if (found === undefined || seen > maxFiles) return;
     seen += 1;
     each(path, found);
     if (found.isDirectory()) for (const name of namesIn(path, links)) visit(`${path}/${name}`, each, links);

@@ -3,7 +3,7 @@
  * @see LIM-1 and RTE-4 in docs/specification.md
  */
 
-import type { BodyOutcome } from './front.ts';
+import type { BodyOutcome } from './http-server.ts';
 
 const empty = Buffer.alloc(0);
 /** Bytes that must arrive in each span of `bodyTimeoutMs`, else the body is aborted: a slow trickle holds no connection. */

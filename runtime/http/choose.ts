@@ -6,15 +6,21 @@
 
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { type ExchangeHandler, type Front, type FrontSettings, frontNames, type OpenFront } from './front.ts';
+import {
+  type ExchangeHandler,
+  type HttpServer,
+  type HttpServerSettings,
+  httpServerNames,
+  type OpenHttpServer,
+} from './http-server.ts';
 import { failedProofs, type NativeFault, whyNotLoadable } from './native.ts';
-import { openNodeFront } from './node.ts';
-import { openUwsFront } from './uws.ts';
+import { openNodeServer } from './node.ts';
+import { openUwsServer } from './uws.ts';
 
 interface Native {
   /** Why it cannot load; undefined if it can. */
   readonly whyNotLoadable: () => NativeFault | undefined;
-  readonly open: OpenFront;
+  readonly open: OpenHttpServer;
   /** How long each proof of the self-test may take to answer; two seconds unless given. */
   readonly proofLimitMs?: number;
 }
@@ -25,19 +31,19 @@ interface Native {
  */
 export const installCommand = 'npm i uWebSockets.js@npm:@btc-vision/uwebsockets.js@20.57.0';
 
-export const native: Native = { whyNotLoadable, open: openUwsFront };
+export const native: Native = { whyNotLoadable, open: openUwsServer };
 
-export interface FrontChoice {
+export interface HttpServerChoice {
   readonly choice: 'auto' | 'uws' | 'node';
-  readonly settings: FrontSettings;
+  readonly settings: HttpServerSettings;
   readonly library?: Native;
 }
 
-export async function openFront(
-  { choice, settings, library = native }: FrontChoice,
+export async function openHttpServer(
+  { choice, settings, library = native }: HttpServerChoice,
   handle: ExchangeHandler,
   log: Logger,
-): Promise<Front> {
+): Promise<HttpServer> {
   const fault = choice === 'node' ? undefined : await faultOf(library);
   if (choice === 'uws' && fault !== undefined && fault.kind !== 'invalid') {
     const install = fault.kind === 'absent' ? `install it (${installCommand}) or ` : '';
@@ -46,14 +52,14 @@ export async function openFront(
     );
   }
   const useNode = choice === 'node' || (choice === 'auto' && fault !== undefined);
-  const front = await (useNode ? openNodeFront : library.open)(settings, handle);
-  const name = frontNames[front.kind];
+  const opened = await (useNode ? openNodeServer : library.open)(settings, handle);
+  const name = httpServerNames[opened.kind];
   const isExpected = fault === undefined || fault.kind === 'absent';
   log.log(
     isExpected ? 'info' : 'warn',
     isExpected ? `HTTP server: ${name}` : `HTTP server: ${name} (uWebSockets.js ${fault.text})`,
   );
-  return isExpected ? front : { ...front, remark: fault.text };
+  return isExpected ? opened : { ...opened, remark: fault.text };
 }
 
 /** Resolves with undefined if the library loads and passes its self-test; a test that cannot run counts as failed. */

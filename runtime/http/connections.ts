@@ -17,7 +17,7 @@ const defaultDescriptors = 1_024;
 /** Fractions of the descriptors beyond the reserve. */
 const shares = { webhooks: 0.75, inspector: 0.125 } as const;
 /** A connection uses 13 KB, and webhooks never need more connections than this. */
-const mostConnections = 20_000;
+const maxConnections = 20_000;
 /** Keep-alive is short from this fraction of the bound on. */
 const crowdedFrom = 0.5;
 const crowdedKeepAliveMs = 5_000;
@@ -28,7 +28,7 @@ const crowdedKeepAliveMs = 5_000;
  */
 export function connectionLimit(listener: keyof typeof shares, descriptors = descriptorLimit()): number {
   const free = Math.max(descriptors - reserve, descriptors / 2);
-  return Math.max(1, Math.min(mostConnections, Math.floor(free * shares[listener])));
+  return Math.max(1, Math.min(maxConnections, Math.floor(free * shares[listener])));
 }
 
 /** The soft limit of this process, which Node has raised to the hard limit. */
@@ -55,7 +55,7 @@ interface ConnectionUse {
 }
 
 /** How many busy connections are skipped in search of an idle one. */
-const mostLooks = 64;
+const maxLooks = 64;
 
 /**
  * Bounds the connections that a server accepts from now on. Proxies on this machine, whose pooled connections carry the
@@ -79,7 +79,7 @@ export function boundConnections(server: Server, { limit, isBusy }: ConnectionBo
   };
   /** Returns false if no idle connection was found. */
   const closeIdle = (order: IdleOrder): boolean => {
-    for (let looks = 0; looks < mostLooks; looks += 1) {
+    for (let looks = 0; looks < maxLooks; looks += 1) {
       const { socket } = order.first ?? {};
       if (socket === undefined) return false;
       if (isBusy(socket)) used(socket);

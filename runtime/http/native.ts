@@ -9,7 +9,7 @@ import { connect, type Socket } from 'node:net';
 import { dirname, join } from 'node:path';
 import { checkPinned } from '../../actors/pinned-binary.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import type { Front, OpenFront } from './front.ts';
+import type { HttpServer, OpenHttpServer } from './http-server.ts';
 import { maxHeaderBytes } from './refusals.ts';
 
 /** SHA-256 of each `uws_<platform>_<arch>_<ABI>.node` of 20.57.0. */
@@ -108,24 +108,24 @@ const defaultProofLimitMs = 2_000;
  * loopback meanwhile; rejects if it cannot.
  */
 export async function failedProofs(
-  openFront: OpenFront,
+  openHttpServer: OpenHttpServer,
   proofLimitMs = defaultProofLimitMs,
 ): Promise<readonly string[]> {
   const settings = { host: '127.0.0.1', port: 0, bodyTimeoutMs: proofLimitMs };
-  const front = await openFront(settings, (exchange) =>
+  const httpServer = await openHttpServer(settings, (exchange) =>
     exchange.readBody(2, ({ kind }) => {
       if (kind === 'read') exchange.reply({ status: 200, body: '{}' });
     }),
   );
   try {
-    const taken = await Promise.all(proofs.map(({ pieces }) => isTaken(front, pieces, proofLimitMs)));
+    const taken = await Promise.all(proofs.map(({ pieces }) => isTaken(httpServer, pieces, proofLimitMs)));
     return [...new Set(proofs.filter((_, at) => !taken[at]).map(({ title }) => title))];
   } finally {
-    await front.close(0);
+    await httpServer.close(0);
   }
 }
 
-async function isTaken({ host, port }: Front, pieces: readonly string[], limitMs: number): Promise<boolean> {
+async function isTaken({ host, port }: HttpServer, pieces: readonly string[], limitMs: number): Promise<boolean> {
   const socket = connect({ host, port, noDelay: true });
   const answered = answerOf(socket, limitMs);
   for (const piece of pieces) {

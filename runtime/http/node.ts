@@ -11,7 +11,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { HeaderTable } from '../../machines/webhook/kept-headers.ts';
 import { BodyReader } from './body-reader.ts';
 import { boundConnections, connectionLimit } from './connections.ts';
-import type { BodyOutcome, Exchange, OpenFront, Reply, RequestHead } from './front.ts';
+import type { BodyOutcome, Exchange, OpenHttpServer, Reply, RequestHead } from './http-server.ts';
 import { createLingering, lingerLimits } from './lingering.ts';
 import { badRequest, cannotBind, expectsBody, maxHeaderBytes, refusalOf } from './refusals.ts';
 
@@ -23,10 +23,10 @@ const keepAliveTimeoutMs = 65_000;
  * How many requests of one connection are taken in one turn of the event loop. The system gives up to 2 MB of them in one
  * turn, which may be 60,000: a few such connections would keep all others waiting for seconds. Senders pipeline few, if any.
  */
-const mostPipelined = 100;
+const maxPipelined = 100;
 
 /** Opens the HTTP server; rejects if the address cannot be bound. */
-export const openNodeFront: OpenFront = async (settings, handle) => {
+export const openNodeServer: OpenHttpServer = async (settings, handle) => {
   const headersTimeout = settings.headTimeoutMs ?? headTimeoutMs;
   const server = createServer({
     maxHeaderSize: maxHeaderBytes,
@@ -71,7 +71,7 @@ export const openNodeFront: OpenFront = async (settings, handle) => {
       if (!response.shouldKeepAlive) connection.closes = true;
       connection.taken = connection.turn === turnNow() ? connection.taken + 1 : 1;
       connection.turn = turn;
-      if (connection.taken === mostPipelined) {
+      if (connection.taken === maxPipelined) {
         connection.closes = true;
         exchange.endsConnection();
         socket.pause();

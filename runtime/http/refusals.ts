@@ -2,7 +2,7 @@
 
 import { METHODS } from 'node:http';
 import { fault } from '../../machines/base/fault.ts';
-import type { FrontSettings, Reply, RequestHead } from './front.ts';
+import type { HttpServerSettings, Reply, RequestHead } from './http-server.ts';
 
 /** A longer head is answered 431; senders and proxies stay far below. */
 export const maxHeaderBytes = 16_384;
@@ -34,7 +34,7 @@ export function expectsBody({ contentLength, headers }: RequestHead): boolean {
 /**
  * The error with which opening rejects; the gateway's chart keeps its text for the status, the log and a reload's answer.
  */
-export function cannotBind({ host, port }: FrontSettings, cause: string): Error {
+export function cannotBind({ host, port }: HttpServerSettings, cause: string): Error {
   const { code, message } = fault(
     'address-unavailable',
     `webhook listener: cannot bind ${host}:${port}: ${cause}; choose another platforms.webhook.extra.host or port, or end what holds it`,

@@ -16,12 +16,12 @@ import type {
   BodyOutcome,
   Exchange,
   ExchangeHandler,
-  Front,
-  FrontSettings,
-  OpenFront,
+  HttpServer,
+  HttpServerSettings,
+  OpenHttpServer,
   Reply,
   RequestHead,
-} from './front.ts';
+} from './http-server.ts';
 import { loadUws } from './native.ts';
 import { badRequest, cannotBind, expectsBody, refusalOf } from './refusals.ts';
 import { senderOf } from './sender.ts';
@@ -65,7 +65,7 @@ const noBytes = Buffer.alloc(0);
 const sweepMs = 250;
 
 /** Opens the HTTP server; rejects if the binary cannot load or the address cannot be bound. */
-export const openUwsFront: OpenFront = async (settings, handle) => {
+export const openUwsServer: OpenHttpServer = async (settings, handle) => {
   const uws = loadUws();
   const open = createOpen(settings.bodyTimeoutMs, settings.maxConnections ?? connectionLimit('webhooks'));
   // Omits the library's name in answers; its types lack this option.
@@ -85,14 +85,14 @@ export const openUwsFront: OpenFront = async (settings, handle) => {
     app.close();
     throw cannotBind(settings, 'the address is in use, not of this host, or not permitted');
   }
-  return frontOf(settings, uws.us_socket_local_port(socket), async (graceMs) => {
+  return httpServerOf(settings, uws.us_socket_local_port(socket), async (graceMs) => {
     uws.us_listen_socket_close(socket);
     await drained(open, graceMs);
     app.close();
   });
 };
 
-function frontOf(settings: FrontSettings, port: number, close: Front['close']): Front {
+function httpServerOf(settings: HttpServerSettings, port: number, close: HttpServer['close']): HttpServer {
   let closing: Promise<void> | undefined;
   return {
     kind: 'uws',

@@ -17,12 +17,12 @@ interface CensusPorts {
 }
 
 /** Children of one actor that a tree lists. */
-const mostListed = 200;
+const maxListed = 200;
 
 export function describeTree(root: AnyActorRef, ports: CensusPorts): ActorNode {
   const snapshot = viewOf(root);
   const children: ActorNode[] = [];
-  eachChild(root, (child) => children.push(describeTree(child, ports)) < mostListed);
+  eachChild(root, (child) => children.push(describeTree(child, ports)) < maxListed);
   const more = isPool(root) ? poolHandle(root).size - children.length : 0;
   return {
     id: ports.redact(addressOf(root)),

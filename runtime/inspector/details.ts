@@ -26,7 +26,7 @@ interface DetailPorts {
   readonly redactor: Redactor;
 }
 
-const mostChildren = 200;
+const maxChildren = 200;
 
 /** Returns undefined if there is no chart or pool at the address. */
 export function describeActor(id: string, ports: DetailPorts): ActorDetails | undefined {
@@ -44,7 +44,7 @@ export function describeActor(id: string, ports: DetailPorts): ActorDetails | un
     events: history.eventsOf(row.id),
     children: Object.values(view.children ?? {})
       .filter((child) => child !== undefined)
-      .slice(0, mostChildren)
+      .slice(0, maxChildren)
       .map((child) => subjects.addressOf(child)),
   };
 }

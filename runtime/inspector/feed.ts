@@ -38,13 +38,13 @@ interface FeedPorts {
 /** Looks immediate to a person, and a thousand steps cost one message. */
 const batchMs = 100;
 /** Rows of a snapshot; the page could not usefully show more. */
-const mostRows = 20_000;
-const mostStepsInBatch = 1_000;
-const mostStepsInSnapshot = 500;
+const maxRows = 20_000;
+const maxStepsInBatch = 1_000;
+const maxStepsInSnapshot = 500;
 /** Events of one batch that are recorded; each is copied and redacted. */
-const mostEventsInBatch = 200;
+const maxEventsInBatch = 200;
 /** Rows of one batch; the remaining changes come with the next. */
-const mostChanged = 5_000;
+const maxChanged = 5_000;
 
 export function createFeed(ports: FeedPorts): Feed {
   const { tap, rows, subjects, history, redactor, nowMs } = ports;
@@ -82,7 +82,7 @@ export function createFeed(ports: FeedPorts): Feed {
         return;
       }
       case '@xstate.microstep':
-        if (steps.length >= mostStepsInBatch) skipped += 1;
+        if (steps.length >= maxStepsInBatch) skipped += 1;
         else steps.push(stepOf(ref, inspected as Microstep));
         mark(ref);
         return;
@@ -116,7 +116,7 @@ export function createFeed(ports: FeedPorts): Feed {
       mark(source);
     }
     remembered += 1;
-    if (remembered > mostEventsInBatch) return;
+    if (remembered > maxEventsInBatch) return;
     history.keepEvent(subjects.addressOf(ref), {
       at: nowMs(),
       type: event.type,
@@ -130,7 +130,7 @@ export function createFeed(ports: FeedPorts): Feed {
     const changed = [];
     const rest = new Set<AnyActorRef>();
     for (const ref of dirty) {
-      if (changed.length >= mostChanged) {
+      if (changed.length >= maxChanged) {
         rest.add(ref);
         continue;
       }
@@ -182,8 +182,8 @@ export function createFeed(ports: FeedPorts): Feed {
     snapshot() {
       // The viewer of this snapshot knows these actors, so their end is reported even within the present batch.
       born.clear();
-      const { rows: actors, more } = rows.all(mostRows);
-      return { at: nowMs(), actors, more, steps: history.latest(mostStepsInSnapshot), health: ports.health() };
+      const { rows: actors, more } = rows.all(maxRows);
+      return { at: nowMs(), actors, more, steps: history.latest(maxStepsInSnapshot), health: ports.health() };
     },
     health: ports.health,
     followers: () => listeners.size,

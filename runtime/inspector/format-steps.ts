@@ -10,7 +10,7 @@ import { type Microstep, stateName } from './tap.ts';
 type Taken = Microstep['_transitions'][number];
 
 /** Event types that are cached per transition. Those of effects contain an id, so there can be many. */
-const mostEvents = 32;
+const maxEvents = 32;
 /** Characters that JSON may escape in a string. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const special = /["\\\u0000-\u001f\ud800-\udfff]/;
@@ -42,7 +42,7 @@ export function createStepFormat(): (taken: Taken, event: string) => string {
     let step = byEvent.get(event);
     if (step === undefined) {
       step = JSON.stringify(stepOf(taken, event)).slice(1);
-      if (byEvent.size >= mostEvents) byEvent.clear();
+      if (byEvent.size >= maxEvents) byEvent.clear();
       byEvent.set(event, step);
     }
     return step;

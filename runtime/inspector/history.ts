@@ -11,19 +11,19 @@ export interface History {
   nextSeq(): number;
   keep(steps: readonly StepRow[]): void;
   /** The newest steps, oldest first. */
-  latest(most: number): readonly StepRow[];
+  latest(max: number): readonly StepRow[];
   /** The recorded steps of one actor, oldest first. */
   stepsOf(actor: string): readonly StepRow[];
   keepEvent(actor: string, event: EventRow): void;
   eventsOf(actor: string): readonly EventRow[];
 }
 
-const mostSteps = 5_000;
-const mostEvents = 1_000;
+const maxSteps = 5_000;
+const maxEvents = 1_000;
 
 export function createHistory(): History {
-  const steps = createRing<StepRow>(mostSteps);
-  const events = createRing<{ readonly actor: string; readonly event: EventRow }>(mostEvents);
+  const steps = createRing<StepRow>(maxSteps);
+  const events = createRing<{ readonly actor: string; readonly event: EventRow }>(maxEvents);
   let seq = 0;
   return {
     nextSeq() {
@@ -33,7 +33,7 @@ export function createHistory(): History {
     keep(kept) {
       for (const step of kept) steps.push(step);
     },
-    latest: (most) => steps.all().slice(-most),
+    latest: (max) => steps.all().slice(-max),
     stepsOf: (actor) => steps.all().filter((step) => step.actor === actor),
     keepEvent: (actor, event) => events.push({ actor, event }),
     eventsOf: (actor) =>

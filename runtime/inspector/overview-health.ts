@@ -15,7 +15,7 @@ import type { Recent } from '../observe/recent-counts.ts';
 import { isFailing } from './overview-needs.ts';
 
 /** As many as a panel shows. */
-const mostRows = 6;
+const maxRows = 6;
 
 const ranks: Readonly<Record<Health, number>> = { failing: 0, waiting: 1, retrying: 1, healthy: 2, quiet: 2, off: 2 };
 
@@ -23,7 +23,7 @@ export function topOf<Row extends { readonly name: string; readonly health: Heal
   const sorted = [...rows].sort(
     (one, other) => ranks[one.health] - ranks[other.health] || (one.name < other.name ? -1 : 1),
   );
-  return { total: rows.length, rows: sorted.slice(0, mostRows) };
+  return { total: rows.length, rows: sorted.slice(0, maxRows) };
 }
 
 /** Bars of a route's events: three buckets of the range each. */

@@ -41,11 +41,11 @@ export interface OverviewPorts {
 }
 
 /** More than the page shows at first. */
-const mostNeeds = 50;
+const maxNeeds = 50;
 const nothing: readonly ApprovalRow[] = [];
 const beatMs = 250;
 /** A change that no step or commit reports, such as the end of a pause, is seen after this time. */
-const longestRestMs = 5_000;
+const maxRestMs = 5_000;
 /** A slow reading, such as that of seven days, is repeated less often: it takes at most a twentieth of the time. */
 const restPerWork = 20;
 /** A long history is counted in pieces, so that the first is seen at once; until all is counted, that takes half of the time. */
@@ -88,7 +88,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     { range, profile }: OverviewChoice,
     failures: OpenFailures,
     elsewhere: readonly ApprovalRow[],
-    mostMs?: number,
+    maxMs?: number,
   ): Promise<Overview> {
     const { events } = ports;
     const ofProfile = <Row extends { readonly profile: string }>(rows: readonly Row[]): readonly Row[] =>
@@ -98,7 +98,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const inForce = host.inForce?.();
     const atMs = nowMs();
     const sinceMs = atMs - rangeSpans[range];
-    const { all, routes: counted } = await events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile, mostMs);
+    const { all, routes: counted } = await events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile, maxMs);
     const servers = ofProfile(daemon.mcp.list());
     const targets = ofProfile(daemon.deliveryService.targets());
     const sending = deliveriesLoad(ports.root(), profile);
@@ -106,7 +106,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const everyRoute = routesOf(inForce);
     const routes = ofProfile(everyRoute);
     const failing = await failingRoutes(
-      { countRoutes: (one, of) => events.countRoutes(one, of, mostMs), deliveries: daemon.deliveries },
+      { countRoutes: (one, of) => events.countRoutes(one, of, maxMs), deliveries: daemon.deliveries },
       atMs,
       profile,
     );
@@ -137,7 +137,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       at: new Date(atMs).toISOString(),
       range,
       routeless: everyRoute.length === 0,
-      needs: { total: needs.length, rows: fewOfEach(needs, mostNeeds) },
+      needs: { total: needs.length, rows: fewOfEach(needs, maxNeeds) },
       events: all,
       open: openCounts(ports, sending, profile),
       routes: topOf(
@@ -207,7 +207,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       }
       for (const watched of all.values()) {
         if (watched.isReading || atMs < watched.nextMs) continue;
-        if (watched.isDirty || atMs > watched.nextMs + longestRestMs) void refresh(watched);
+        if (watched.isDirty || atMs > watched.nextMs + maxRestMs) void refresh(watched);
       }
     }, beatMs).unref();
     const close = (): void => {

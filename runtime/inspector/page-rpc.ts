@@ -13,7 +13,7 @@ import { onlyReads } from '../control/methods.ts';
 import {
   formatError,
   formatNotification,
-  longestLine,
+  maxLineLength,
   type RpcRequest,
   readMessage,
   rpcCodes,
@@ -37,7 +37,7 @@ const fromPage: Readonly<Record<string, JsonObject>> = {
 
 const lines = 'application/x-ndjson';
 /** A page with more unread notifications is disconnected: it subscribes again and gets what stands then. */
-const mostUnreadBytes = 4 * 1_048_576;
+const maxUnreadBytes = 4 * 1_048_576;
 
 /** Answers with one JSON-RPC message, preceded by its notifications if the page accepts lines. */
 export async function answerPage(
@@ -72,7 +72,7 @@ export async function answerPage(
     notify: (name, params) => {
       if (!streams || response.writableEnded || response.destroyed) return;
       response.write(formatNotification(name, params));
-      if (response.writableLength > mostUnreadBytes + answerBytes) response.destroy();
+      if (response.writableLength > maxUnreadBytes + answerBytes) response.destroy();
     },
     onEnd(one) {
       // A command may do other work first, during which the page leaves.
@@ -98,7 +98,7 @@ async function requestOf(request: IncomingMessage, response: ServerResponse): Pr
     refuse(415, 'the body must be application/json');
     return undefined;
   }
-  const body = await bodyOf(request, response, longestLine);
+  const body = await bodyOf(request, response, maxLineLength);
   if (body === undefined) {
     refuse(413, 'the body is too long');
     return undefined;
@@ -146,13 +146,13 @@ function isSubscription(method: string): boolean {
 export async function bodyOf(
   request: IncomingMessage,
   response: ServerResponse,
-  mostBytes: number,
+  maxBytes: number,
 ): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > mostBytes) {
+    if (size > maxBytes) {
       response.setHeader('connection', 'close');
       return undefined;
     }

@@ -18,9 +18,9 @@ export interface Rows {
   /** The session id of the supervisor. */
   rootId(): string;
   reasonOf(context: unknown): string | undefined;
-  /** Returns the running actors from the supervisor down, at most `most`, and how many of each pool were left out. */
-  all(most: number): { readonly rows: ActorRow[]; readonly more: Record<string, number> };
-  living(most: number): readonly AnyActorRef[];
+  /** Returns the running actors from the supervisor down, at most `max`, and how many of each pool were left out. */
+  all(max: number): { readonly rows: ActorRow[]; readonly more: Record<string, number> };
+  living(max: number): readonly AnyActorRef[];
 }
 
 interface RowPorts {
@@ -50,7 +50,7 @@ export function createRows({ root, redactor, stateTimes, subjects }: RowPorts): 
 
   function reason(context: unknown): string | undefined {
     const why = reasonOf(context);
-    return why === undefined ? undefined : redactor.text(why).slice(0, longestReason);
+    return why === undefined ? undefined : redactor.text(why).slice(0, maxReasonLength);
   }
 
   function rowOf(ref: AnyActorRef): ActorRow | undefined {
@@ -72,16 +72,16 @@ export function createRows({ root, redactor, stateTimes, subjects }: RowPorts): 
     };
   }
 
-  function walk(most: number): { readonly refs: AnyActorRef[]; readonly more: Record<string, number> } {
+  function walk(max: number): { readonly refs: AnyActorRef[]; readonly more: Record<string, number> } {
     const refs: AnyActorRef[] = [];
     const more: Record<string, number> = {};
     const visit = (ref: AnyActorRef): void => {
-      if (refs.length >= most || machineOf(ref) === effectMachine || viewOf(ref).status !== 'active') return;
+      if (refs.length >= max || machineOf(ref) === effectMachine || viewOf(ref).status !== 'active') return;
       refs.push(ref);
       const before = refs.length;
       eachChild(ref, (child) => {
         visit(child);
-        return refs.length < most;
+        return refs.length < max;
       });
       if (!isPool(ref)) return;
       const { size } = poolHandle(ref);
@@ -96,12 +96,12 @@ export function createRows({ root, redactor, stateTimes, subjects }: RowPorts): 
     rowOf,
     rootId: () => root().sessionId,
     reasonOf: reason,
-    living: (most) => walk(most).refs,
-    all(most) {
-      const { refs, more } = walk(most);
+    living: (max) => walk(max).refs,
+    all(max) {
+      const { refs, more } = walk(max);
       return { rows: refs.map(rowOf).filter((row) => row !== undefined), more };
     },
   };
 }
 
-const longestReason = 500;
+const maxReasonLength = 500;

@@ -87,7 +87,7 @@ const wrongSignIn = 'the name or the password is wrong';
 const notKept =
   'state/inspector-sessions.json cannot be written, so a restart brings the session back; make room there, then run `agent inspect --end-sessions`';
 /** In bytes, since a sign-in needs no session. */
-const longestSignIn = 4_096;
+const maxSignInLength = 4_096;
 const promText = 'text/plain; version=0.0.4; charset=utf-8';
 
 export async function openInspectorServer(
@@ -327,7 +327,7 @@ async function signIn(
 ): Promise<void> {
   const { audit } = rpc.host();
   const at = publicUrl ?? origin;
-  const given = readJson((await bodyOf(request, response, longestSignIn)) ?? '');
+  const given = readJson((await bodyOf(request, response, maxSignInLength)) ?? '');
   const { name, password } = isJsonObject(given) ? given : {};
   if (typeof name !== 'string' || typeof password !== 'string') {
     plain(response, 400, 'a name and a password');

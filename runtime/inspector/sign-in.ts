@@ -23,12 +23,12 @@ export interface SignIns {
 }
 
 /** Wrong attempts a minute, by one sender and for one name. */
-const mostWrong = 10;
-const mostCounted = 10_000;
+const maxWrong = 10;
+const maxCounted = 10_000;
 
 export function createSignIns(users: readonly PageUser[], nowMs: () => number): SignIns {
-  const windows = new LRUCache<string, RateWindow>({ max: mostCounted });
-  const signedIn = new LRUCache<string, true>({ max: mostCounted });
+  const windows = new LRUCache<string, RateWindow>({ max: maxCounted });
+  const signedIn = new LRUCache<string, true>({ max: maxCounted });
   return {
     judge({ name, password, sender }) {
       const user = users.find((one) => one.name === name);
@@ -39,7 +39,7 @@ export function createSignIns(users: readonly PageUser[], nowMs: () => number): 
       const ofBoth = keyOf(`${ofName} ${ofSender}`);
       const counted = signedIn.has(ofBoth) ? [ofSender] : [ofName, ofSender];
       for (const key of counted) {
-        const seconds = secondsUntilFree(windows.get(key), mostWrong, nowMs());
+        const seconds = secondsUntilFree(windows.get(key), maxWrong, nowMs());
         if (seconds !== undefined) return { kind: 'later', seconds, ...who };
       }
       const isRight = timingSafeEqual(digestOf(password), digestOf(user?.password ?? ''));

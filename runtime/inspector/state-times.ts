@@ -14,7 +14,7 @@ export interface StateTimes {
   stepsOf(ref: AnyActorRef): readonly TrailStep[];
 }
 
-const mostSteps = 50;
+const maxSteps = 50;
 
 export function createStateTimes(nowMs: () => number): StateTimes {
   const seen = new WeakMap<AnyActorRef, { since: number; readonly steps: TrailStep[] }>();
@@ -27,7 +27,7 @@ export function createStateTimes(nowMs: () => number): StateTimes {
     seen.set(ref, known);
     known.since = at;
     known.steps.push({ at, event, from, to });
-    if (known.steps.length > mostSteps) known.steps.shift();
+    if (known.steps.length > maxSteps) known.steps.shift();
   }
 
   return {

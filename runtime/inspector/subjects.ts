@@ -26,8 +26,8 @@ interface SubjectPorts {
 }
 
 const fewActors = 8;
-const mostDeliveries = 5_000;
-const longestFact = 200;
+const maxDeliveries = 5_000;
+const maxFactLength = 200;
 
 export class Subject {
   readonly actor: string;
@@ -95,13 +95,13 @@ export function createSubjects({ redactor, deliveryOf }: SubjectPorts): Subjects
     const delivery = deliveryOf(key);
     if (delivery === undefined) return undefined;
     const cleaned = clean(delivery);
-    if (deliveries.size >= mostDeliveries) deliveries.clear();
+    if (deliveries.size >= maxDeliveries) deliveries.clear();
     deliveries.set(key, cleaned);
     return cleaned;
   }
 
   function clean(text: string): string {
-    return redactor.text(text).slice(0, longestFact);
+    return redactor.text(text).slice(0, maxFactLength);
   }
 
   function cleanOr(text: string | undefined): string | undefined {

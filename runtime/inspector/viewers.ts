@@ -14,11 +14,11 @@ export interface Viewers {
 }
 
 /** Backlog of a viewer beyond its snapshot. */
-const mostWaitingBytes = 1_048_576;
-const mostViewers = 32;
+const maxWaitingBytes = 1_048_576;
+const maxViewers = 32;
 const healthEveryMs = 3_000;
 /** A viewer that has read nothing for this many messages is disconnected. */
-const mostSilentBeats = 40;
+const maxSilentBeats = 40;
 
 interface Viewer {
   readonly response: ServerResponse;
@@ -37,7 +37,7 @@ export function createViewers(feed: Feed): Viewers {
     viewer.behind = false;
     viewer.silentBeats = 0;
     const text = formatEvent('snapshot', feed.snapshot());
-    viewer.bound = Buffer.byteLength(text) + mostWaitingBytes;
+    viewer.bound = Buffer.byteLength(text) + maxWaitingBytes;
     viewer.response.write(text);
   }
 
@@ -54,7 +54,7 @@ export function createViewers(feed: Feed): Viewers {
     reportAll(formatEvent('health', feed.health()));
     for (const viewer of viewers) {
       viewer.silentBeats = viewer.behind ? viewer.silentBeats + 1 : 0;
-      if (viewer.silentBeats > mostSilentBeats) viewer.response.destroy();
+      if (viewer.silentBeats > maxSilentBeats) viewer.response.destroy();
     }
   }
 
@@ -68,8 +68,8 @@ export function createViewers(feed: Feed): Viewers {
 
   return {
     add(response) {
-      if (viewers.size >= mostViewers) return false;
-      const viewer: Viewer = { response, bound: mostWaitingBytes, behind: false, silentBeats: 0 };
+      if (viewers.size >= maxViewers) return false;
+      const viewer: Viewer = { response, bound: maxWaitingBytes, behind: false, silentBeats: 0 };
       viewers.add(viewer);
       response.on('drain', () => {
         if (viewer.behind) sendSnapshot(viewer);

@@ -34,7 +34,7 @@ interface WatcherPorts {
 
 /** The version of the records' shape. */
 const shapeVersion = '0.7.1';
-const mostIntroduced = 2_000;
+const maxIntroduced = 2_000;
 
 interface Formatted {
   readonly subject: Subject;
@@ -186,7 +186,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
       });
     },
     introduce(query) {
-      return rows.living(mostIntroduced).flatMap((ref) => {
+      return rows.living(maxIntroduced).flatMap((ref) => {
         const subject = subjects.of(ref, viewOf(ref).context);
         if (!fits(subject, query)) return [];
         return [Object.assign(base('@xstate.actor', ref, subject, query), introduction(ref, query))];
@@ -211,9 +211,9 @@ interface Backlog {
 }
 
 /** Actors whose first steps are held back; older ones are dropped. */
-const mostHeld = 1_000;
+const maxHeld = 1_000;
 /** An actor gets its delivery within a few steps, or never. */
-const mostHeldSteps = 100;
+const maxHeldSteps = 100;
 
 function createBacklog(): Backlog {
   const held = new Map<string, string[]>();
@@ -221,12 +221,12 @@ function createBacklog(): Backlog {
     keep(actor, record) {
       const records = held.get(actor);
       if (records !== undefined) {
-        if (records.length < mostHeldSteps) records.push(record);
+        if (records.length < maxHeldSteps) records.push(record);
         return;
       }
       held.set(actor, [record]);
       const [oldest] = held.keys();
-      if (held.size > mostHeld && oldest !== undefined) held.delete(oldest);
+      if (held.size > maxHeld && oldest !== undefined) held.delete(oldest);
     },
     take(actor) {
       const records = held.get(actor) ?? [];

@@ -49,12 +49,12 @@ interface AnswerMore {
 }
 
 /** Open questions per run or caller, more than a person answers in five minutes, so that one cannot bury the others. */
-export const mostOpenQuestions = 32;
+export const maxOpenQuestions = 32;
 
-const mostAnswered = 100;
+const maxAnswered = 100;
 
 /** In characters, in a list of questions. */
-const longestCall = 200;
+const maxCallLength = 200;
 
 /** A question, for a delivery's timeline. */
 export type WaitingQuestion = Pick<
@@ -155,7 +155,7 @@ export function createApprovals(
     if (context !== undefined) {
       const row = answeredRow(context, nowMs());
       kept.unshift(row);
-      kept.length = Math.min(kept.length, mostAnswered);
+      kept.length = Math.min(kept.length, maxAnswered);
       for (const listener of answerListeners) listener(row);
     }
     ended(id);
@@ -191,8 +191,8 @@ export function createApprovals(
       const id = `a${mark}${last}`;
       const asker = askerOf(question.run, question.profile, caller);
       const open = asker === undefined ? 0 : (openOf.get(asker) ?? 0);
-      if (asker !== undefined && open >= mostOpenQuestions) {
-        const text = `${asker}: ${mostOpenQuestions} questions are open, and further ones are refused; answer them with \`agent approvals\``;
+      if (asker !== undefined && open >= maxOpenQuestions) {
+        const text = `${asker}: ${maxOpenQuestions} questions are open, and further ones are refused; answer them with \`agent approvals\``;
         log?.warnOnce(`approvals/${asker}`, text, { profile: question.profile, run: question.run });
         answered({ verdict: 'tooMany', values: null });
         return id;
@@ -341,7 +341,7 @@ function verdictOf({ by, granted }: ApprovalContext): 'approved' | 'denied' | 't
 function waitingRow(context: ApprovalContext): ApprovalRow {
   if (context.kind === 'form') return rowOf(context);
   const line = withoutGaps(shownText(JSON.stringify(context.detail)));
-  const kept = cut(line, longestCall);
+  const kept = cut(line, maxCallLength);
   return { ...rowOf(context), call: kept === line ? line : `${kept}…` };
 }
 

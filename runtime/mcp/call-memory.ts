@@ -45,13 +45,13 @@ export interface CallMemory {
   forget(profile: string, server: string): void;
 }
 
-const mostOfRuns = 2_000;
-const mostOfServer = 200;
+const maxOfRuns = 2_000;
+const maxOfServer = 200;
 /** Stored characters of arguments, and of a result. */
-const longestShown = 1_000;
+const maxShownLength = 1_000;
 
 export function createCallMemory(): CallMemory {
-  const ofRuns = createRing(mostOfRuns);
+  const ofRuns = createRing(maxOfRuns);
   const byServer = new Map<string, Ring>();
   return {
     keep(memo) {
@@ -59,7 +59,7 @@ export function createCallMemory(): CallMemory {
       // An unknown tool has no server.
       if (memo.server === '') return;
       const key = connectionKey(memo.profile, memo.server);
-      const ring = byServer.get(key) ?? createRing(mostOfServer);
+      const ring = byServer.get(key) ?? createRing(maxOfServer);
       byServer.set(key, ring);
       ring.add(memo);
     },
@@ -79,15 +79,15 @@ interface Ring {
   readonly all: readonly CallMemo[];
 }
 
-function createRing(most: number): Ring {
+function createRing(max: number): Ring {
   const all: CallMemo[] = [];
   let next = 0;
   return {
     all,
     add(memo) {
-      if (all.length < most) all.push(memo);
+      if (all.length < max) all.push(memo);
       else all[next] = memo;
-      next = (next + 1) % most;
+      next = (next + 1) % max;
     },
   };
 }
@@ -128,5 +128,5 @@ export function memoOf(
 }
 
 function shortJson(value: unknown): string {
-  return cut(stringify(value as Json, { limit: longestShown }), longestShown);
+  return cut(stringify(value as Json, { limit: maxShownLength }), maxShownLength);
 }

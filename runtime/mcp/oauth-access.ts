@@ -101,10 +101,10 @@ function loginProblem(place: TokenPlace, nowMs: number, failures: readonly Conne
 }
 
 /** Of a longer answer nothing is quoted: to read it would hold up the gateway. */
-const longestRefusal = 65_536;
+const maxRefusalLength = 65_536;
 
 function errorOfRefusal(failure: ConnectFailure): string {
-  if (failure.kind !== 'http' || failure.status !== 401 || failure.message.length > longestRefusal) return '';
+  if (failure.kind !== 'http' || failure.status !== 401 || failure.message.length > maxRefusalLength) return '';
   if (failure.rpcCode !== undefined) return failure.message;
   const { error, error_description: words } = parseObject(failure.message) ?? {};
   const said = words ?? error;

@@ -58,10 +58,10 @@ const watchMs = 1_000;
 const timerSlackMs = 50;
 /** A notification of another gateway may be missed. */
 const lookMs = 10_000;
-const mostTries = 3;
+const maxTries = 3;
 /** At the start of a gateway its servers connect while the journal is being opened. */
 const openingPauseMs = 1_000;
-const mostOpeningPauses = 10;
+const maxOpeningPauses = 10;
 
 export function createPlacement({ keeper, neighbours, every }: PlacementPorts): Placement {
   const held = new Map<string, Held>();
@@ -148,7 +148,7 @@ export function createPlacement({ keeper, neighbours, every }: PlacementPorts): 
       let pauses = 0;
       const stop = every(() => {
         pauses += 1;
-        if (keeper.session() === undefined && !signal.aborted && pauses < mostOpeningPauses) return;
+        if (keeper.session() === undefined && !signal.aborted && pauses < maxOpeningPauses) return;
         stop();
         resolve();
       }, openingPauseMs);
@@ -160,7 +160,7 @@ export function createPlacement({ keeper, neighbours, every }: PlacementPorts): 
       await opened(signal);
       if (keeper.session() === undefined) throw new Error('the journal is not open');
       const lock = lockOf(profile, server);
-      for (let tries = 0; tries < mostTries; tries += 1) {
+      for (let tries = 0; tries < maxTries; tries += 1) {
         const standing = held.get(lock);
         if (standing !== undefined && isHeld(standing)) return use(lock, standing, lost);
         // A later release would release the lock that is taken here.

@@ -56,7 +56,7 @@ interface Kept {
   readonly problem: string | undefined;
   readonly rules: readonly ApprovalRule[];
   /** Changes with any setting of the entry. Contains secrets: only for comparison. */
-  readonly print: string;
+  readonly fingerprint: string;
 }
 
 export function createReconcile(ports: ReconcilePorts): Reconcile {
@@ -112,11 +112,11 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
           const key = connectionKey(profile, entry.name);
           const { problem } = entry;
           const read = readServerSettings(entry);
-          const print = JSON.stringify([read, problem]);
+          const fingerprint = JSON.stringify([read, problem]);
           const before = kept.get(key);
           // Caches are keyed by the settings object, so an unchanged entry keeps its object.
-          const settings = before?.print === print ? before.settings : read;
-          next.set(key, { profile, settings, problem, print, rules: entry.entry.approvals });
+          const settings = before?.fingerprint === fingerprint ? before.settings : read;
+          next.set(key, { profile, settings, problem, fingerprint, rules: entry.entry.approvals });
           if (settings.enabled && problem === undefined) usable.push(settings);
         }
         ports.registry(profile).configure(usable);
@@ -126,9 +126,9 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
       const earlier = kept;
       kept = next;
       for (const [key, entry] of earlier) {
-        const { profile, settings, print } = entry;
+        const { profile, settings, fingerprint } = entry;
         const isSpent = respawns.isSpent(key);
-        if (next.get(key)?.print === print && !isSpent) continue;
+        if (next.get(key)?.fingerprint === fingerprint && !isSpent) continue;
         // A changed entry, or a reload by a person, gets a new restart budget.
         respawns.forget(key);
         // Its listing belongs to the earlier settings.

@@ -190,7 +190,7 @@ function isSameTool(tool: RegisteredTool, other: RegisteredTool | undefined): bo
 }
 
 /** More are counted: two servers of one kind may share hundreds of names. */
-const mostCollisions = 3;
+const maxCollisions = 3;
 
 function collisionsOf(server: string, collisions: readonly NameCollision[]): string[] {
   const place = `mcp server "${server}": `;
@@ -198,8 +198,8 @@ function collisionsOf(server: string, collisions: readonly NameCollision[]): str
     const dropped = collision.dropped.filter((each) => each.server === server);
     return dropped.length === 0 ? [] : [{ ...collision, dropped }];
   });
-  const words = own.slice(0, mostCollisions).map((each) => describeCollision(each).slice(place.length));
-  return own.length <= mostCollisions ? words : [...words, `${own.length - mostCollisions} more names are taken`];
+  const words = own.slice(0, maxCollisions).map((each) => describeCollision(each).slice(place.length));
+  return own.length <= maxCollisions ? words : [...words, `${own.length - maxCollisions} more names are taken`];
 }
 
 /** Filters and names the tools of a listing. */

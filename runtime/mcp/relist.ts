@@ -25,7 +25,7 @@ interface RelistPorts {
 /** Minimum interval of listings for a server that reports changes of its tools continuously. */
 const pauseMs = 1_000;
 /** A failed listing is retried as long as its session lives, because the registered tools are outdated until it succeeds. */
-const retry = { baseDelayMs: pauseMs, longestDelayMs: 60_000 };
+const retry = { baseDelayMs: pauseMs, maxDelayMs: 60_000 };
 /** The pause after a listing, as a multiple of the time that the loop was busy during it (LIF-14). */
 const pausePerCost = 20;
 
@@ -58,7 +58,7 @@ export function createRelist({ server, isLive, listTools, announce, busyMs, log 
       stale.clear();
       const beganAtMs = busyMs();
       if (isOfTools) await listOnce();
-      const costMs = Math.min(pausePerCost * (busyMs() - beganAtMs), retry.longestDelayMs);
+      const costMs = Math.min(pausePerCost * (busyMs() - beganAtMs), retry.maxDelayMs);
       const waitMs = Math.max(costMs, backoffMs(retry, Math.max(0, failures - 1)));
       await new Promise<void>((resolve) => setTimeout(resolve, waitMs).unref());
     }

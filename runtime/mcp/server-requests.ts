@@ -9,7 +9,7 @@ import type { RequestAnswer, RequestHandlers } from '../../actors/mcp/open-sessi
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
-import { mostUnfilled } from '../../machines/mcp/server-request.ts';
+import { maxUnfilled } from '../../machines/mcp/server-request.ts';
 
 export interface LiveServerRequest {
   /** The profile and the server. */
@@ -77,7 +77,7 @@ export function createServerRequests(
    * not paused, so a server cannot hold a call by asking during other calls.
    */
   function mayBeFor(calls: readonly AskingCall[]): readonly AskingCall[] {
-    const eligible = calls.filter(({ id }) => (unfilled.get(id ?? '') ?? 0) < mostUnfilled);
+    const eligible = calls.filter(({ id }) => (unfilled.get(id ?? '') ?? 0) < maxUnfilled);
     return eligible.length > 0 ? eligible : calls;
   }
 

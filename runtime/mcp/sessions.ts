@@ -88,7 +88,7 @@ export interface Sessions {
 }
 
 /** Processes that start at the same time; more would only delay the first usable one. */
-const mostStarts = 16;
+const maxStarts = 16;
 
 function preferringInstalled(settings: ServerSettings): ServerSettings {
   const { transport } = settings;
@@ -133,7 +133,7 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const files = createServerFiles(ports);
   const inUse = new Set<Credentials>();
   const busyMs = ports.busyMs ?? (() => performance.eventLoopUtilization().active);
-  const starts = createStartSlots(mostStarts, ports.isAwaited);
+  const starts = createStartSlots(maxStarts, ports.isAwaited);
 
   function rowOf(key: string): Row {
     const row = rows.get(key) ?? { live: undefined, opening: undefined, closing: undefined, leaving: new Set() };

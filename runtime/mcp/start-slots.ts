@@ -18,12 +18,12 @@ interface Waiting {
  * @param most the number of slots
  * @param isAwaited whether a call waits for a server, evaluated whenever a slot is free
  */
-export function createStartSlots(most: number, isAwaited: (key: string) => boolean): StartSlots {
+export function createStartSlots(max: number, isAwaited: (key: string) => boolean): StartSlots {
   const waiting: Waiting[] = [];
   let taken = 0;
 
   function startNext(): void {
-    if (taken >= most || waiting.length === 0) return;
+    if (taken >= max || waiting.length === 0) return;
     const awaited = waiting.findIndex(({ key }) => isAwaited(key));
     const [next] = waiting.splice(Math.max(0, awaited), 1);
     taken += 1;

@@ -76,9 +76,9 @@ const approvalTimeoutMs = 300_000;
 /** Time beyond the connect timeout, for closing and starting the session and for a queue of other starts. */
 const reachSlackMs = 30_000;
 /** A tool that changes after every approval is refused. */
-const mostQuestions = 2;
+const maxQuestions = 2;
 /** Characters of a tool's description in a question. */
-const longestDescription = 2_000;
+const maxDescriptionLength = 2_000;
 
 interface Wired extends ToolCallPorts {
   /** The lost sessions that were counted for the breaker. */
@@ -104,7 +104,7 @@ export function wireToolCall(given: ToolCallPorts) {
             ...askerOf(row.request),
             kind: 'tool',
             tool: context.name,
-            message: cut(ports.redactor.text(String(tool?.definition.description ?? '')), longestDescription),
+            message: cut(ports.redactor.text(String(tool?.definition.description ?? '')), maxDescriptionLength),
             detail: ports.redactor.value(row.request.args) as Json,
             timeoutMs: approvalTimeoutMs,
             ...(tool === undefined ? {} : { call: askedCallOf(tool, row.request) }),
@@ -151,7 +151,7 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Wir
   if (before !== undefined && !isSame(before, tool)) return { kind: 'refused', fault: toolIsGone(context) };
   // The approval was for the tool as a person saw it.
   const isOutdated = context.approved && before !== undefined && isOtherwise(before, tool);
-  if (isOutdated && context.questions >= mostQuestions) return { kind: 'refused', fault: toolKeepsChanging(context) };
+  if (isOutdated && context.questions >= maxQuestions) return { kind: 'refused', fault: toolKeepsChanging(context) };
   const fault = argumentFault(context, tool, { args: row?.request.args ?? {}, settings, ports });
   if (fault !== undefined) return { kind: 'refused', fault };
   const { annotations } = tool.definition;

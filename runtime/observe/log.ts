@@ -42,11 +42,11 @@ const colours: Readonly<Record<LogLevel, string>> = { debug: '2', info: '36', wa
 /** What journald takes for the priority of a line; without one it is info. @see sd-daemon(3) */
 const priorities: Readonly<Record<LogLevel, string>> = { debug: '<7>', info: '', warn: '<4>', error: '<3>' };
 /** Bounds the remembered keys of `warnOnce`, some of which come from third parties. */
-const mostWarned = 4_096;
+const maxWarned = 4_096;
 /** Above this many waiting characters, lines are written before the turn of the loop ends. */
-const mostWaiting = 1_048_576;
+const maxWaiting = 1_048_576;
 /** Unknown senders cause lines too; one earlier file is kept. */
-const longestFile = 16 * 1_048_576;
+const maxFileBytes = 16 * 1_048_576;
 const betweenLooks = 1_048_576;
 /** How long a full pipe is waited for, in milliseconds: meanwhile the gateway answers no one. */
 const readerPatienceMs = 1_000;
@@ -124,7 +124,7 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
     if (ranks[level] < threshold) return;
     counted?.(level);
     waiting += lineFor(level, message, fields);
-    if (waiting.length > mostWaiting) flush();
+    if (waiting.length > maxWaiting) flush();
     else if (!scheduled) {
       scheduled = true;
       setImmediate(flush);
@@ -139,7 +139,7 @@ export function createLog({ env, redactor, counted, sink, file }: LogSettings): 
     flush,
     warnOnce(key, message, fields) {
       if (warned.has(key)) return;
-      if (warned.size === mostWarned) for (const oldest of [...warned].slice(0, mostWarned / 2)) warned.delete(oldest);
+      if (warned.size === maxWarned) for (const oldest of [...warned].slice(0, maxWarned / 2)) warned.delete(oldest);
       warned.add(key);
       log('warn', message, fields);
     },
@@ -249,10 +249,10 @@ function isJournalStream(fd: number, named: string | undefined): boolean {
 function bound(fd: number, path: string): void {
   try {
     const { size } = fstatSync(fd);
-    if (size <= longestFile) return;
-    const kept = Buffer.alloc(longestFile);
+    if (size <= maxFileBytes) return;
+    const kept = Buffer.alloc(maxFileBytes);
     const from = openSync(path, 'r');
-    readSync(from, kept, 0, longestFile, size - longestFile);
+    readSync(from, kept, 0, maxFileBytes, size - maxFileBytes);
     closeSync(from);
     writeFileSync(`${path}.1`, kept.subarray(kept.indexOf('\n') + 1), { mode: 0o600 });
     ftruncateSync(fd);

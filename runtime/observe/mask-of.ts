@@ -12,23 +12,23 @@ export const shortestSecret = 6;
 /** Of a secret that was cut: from which length its beginning is hidden. A shorter one, such as `https://`, is not secret. */
 const shortestBegun = 12;
 /** A longer form is looked for by itself. */
-const longestShared = 8_192;
+const maxSharedLength = 8_192;
 /** Of a longer form: what is looked for first. */
 const headLength = 32;
 /** The characters of a piece, how many keys pieces have, and how many characters of each form are looked for first. */
 const pieceLength = 3;
 const keyCount = 65_536;
-const longestStart = 16;
+const maxStartLength = 16;
 
 /** @returns a function that masks these secrets */
 export function maskOf(secrets: readonly string[], mask: string): (text: string) => string {
   if (secrets.length === 0) return (text) => text;
   const sorted = [...new Set(secrets.flatMap(encodingsOf))].sort();
   // The longest first, so that a secret within another leaves no rest.
-  const long = sorted.filter((form) => form.length > longestShared).sort((one, other) => other.length - one.length);
+  const long = sorted.filter((form) => form.length > maxSharedLength).sort((one, other) => other.length - one.length);
   const withoutLong = long.map((form) => replaceLong(form, mask));
   const withoutShared = replaceShared(
-    sorted.filter((form) => form.length <= longestShared),
+    sorted.filter((form) => form.length <= maxSharedLength),
     mask,
   );
   const longest = sorted.reduce((length, form) => Math.max(length, form.length), 0);
@@ -86,7 +86,7 @@ function placeIn(sorted: readonly string[], isBefore: (form: string) => boolean)
  */
 function replaceShared(sorted: readonly string[], mask: string): Replace {
   const longest = sorted.reduce((length, form) => Math.max(length, form.length), 0);
-  const startLength = sorted.reduce((length, form) => Math.min(length, form.length), longestStart);
+  const startLength = sorted.reduce((length, form) => Math.min(length, form.length), maxStartLength);
   /** Of a piece: how far it is, at least, from the end of the start of a form. */
   const skips = new Uint8Array(keyCount).fill(startLength - pieceLength + 1);
   const starts = new Set<string>();

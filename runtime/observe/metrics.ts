@@ -40,7 +40,7 @@ export interface Measured {
 /** From a rule's quarter of a millisecond to an agent's ten minutes. */
 export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 /** Series per metric; further label values share the series `other`. */
-const mostSeries = 2_000;
+const maxSeries = 2_000;
 const separator = '\u0000';
 
 export function createMetrics(): Metrics {
@@ -60,7 +60,7 @@ export function createMetrics(): Metrics {
     const key = labels.length === 1 ? (labels[0] ?? '') : labels.join(separator);
     const standing = table.get(key);
     if (standing !== undefined) return standing;
-    const overflow = table.size >= mostSeries ? labels.map(() => 'other') : labels;
+    const overflow = table.size >= maxSeries ? labels.map(() => 'other') : labels;
     const overflowKey = overflow.join(separator);
     const found = table.get(overflowKey);
     if (found !== undefined) return found;

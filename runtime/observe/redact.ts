@@ -116,10 +116,10 @@ const webToken = /\beyJ[A-Za-z0-9_-]{8,}(\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)
 const suspicious =
   /gh[pousr]_|_pat_|glpat-|sk-|xox|xapp-|whsec_|AKIA|ASIA|eyJ|:[\w-]{30}|:\/\/[^\s/]{0,512}@|[Tt]oken|TOKEN|[Ss]ecret|SECRET|[Pp]ass[wp]|PASS[WP]|[Kk]ey|KEY|[Aa]uthorization|AUTHORI|[Cc]ookie|COOKIE|[Cc]redential|CREDENT|[Bb]earer |BEARER |[Bb]asic |BASIC |[Bb]ot |ignature|[?&](?:sig|code)/;
 
-const mostDepth = 12;
-const mostItems = 200;
-const mostNodes = 10_000;
-const longestText = 8_192;
+const maxDepth = 12;
+const maxItems = 200;
+const maxNodes = 10_000;
+const maxTextLength = 8_192;
 
 export function createRedactor(): Redactor {
   const learnt = new Set<string>();
@@ -154,7 +154,7 @@ export function createRedactor(): Redactor {
   /** Redacts before it cuts: a cut through a secret would leave half of it unrecognized. */
   function shortText(source: string): string {
     const clean = text(source);
-    return clean.length > longestText ? `${clean.slice(0, longestText)}…` : clean;
+    return clean.length > maxTextLength ? `${clean.slice(0, maxTextLength)}…` : clean;
   }
 
   function whole(held: Json): Json {
@@ -186,17 +186,17 @@ export function createRedactor(): Redactor {
         return held;
     }
     if (held === null) return null;
-    if (depth >= mostDepth || budget.nodes < 0) return '…';
+    if (depth >= maxDepth || budget.nodes < 0) return '…';
     if (held instanceof Error) return shortText(held.message);
     if (held instanceof Date) return Number.isNaN(held.valueOf()) ? null : held.toISOString();
     if (ArrayBuffer.isView(held)) return `${held.byteLength} bytes`;
     if (Array.isArray(held) || held instanceof Set) {
-      return [...held].slice(0, mostItems).map((item) => copy(item, depth + 1, budget));
+      return [...held].slice(0, maxItems).map((item) => copy(item, depth + 1, budget));
     }
     const entries = held instanceof Map ? [...held] : Object.entries(held);
     // From entries, because a key such as `__proto__` must stay a key.
     return Object.fromEntries(
-      entries.slice(0, mostItems).map(([key, inner]) => {
+      entries.slice(0, maxItems).map(([key, inner]) => {
         const name = String(key);
         return [shortText(name), isMasked(name, inner) ? mask : copy(inner, depth + 1, budget)];
       }),
@@ -218,7 +218,7 @@ export function createRedactor(): Redactor {
     },
     text,
     known,
-    value: (held) => copy(held, 0, { nodes: mostNodes }),
+    value: (held) => copy(held, 0, { nodes: maxNodes }),
     // The copy has the keys and types of the original, except that masked values are texts.
     record: (given) => wholeRecord(given as JsonObject) as typeof given,
   };

@@ -64,7 +64,7 @@ interface RunTraces {
 }
 
 /** Spans kept for deliveries of runs; a delivery after that is a child of the event's span. */
-const mostRuns = 10_000;
+const maxRuns = 10_000;
 
 export function createRunTraces(tracing: Tracing): RunTraces {
   const spans = new Map<string, TracedSpan>();
@@ -72,7 +72,7 @@ export function createRunTraces(tracing: Tracing): RunTraces {
   function keep(run: string, span: TracedSpan): void {
     spans.set(run, span);
     const [oldest] = spans.keys();
-    if (spans.size > mostRuns && oldest !== undefined) spans.delete(oldest);
+    if (spans.size > maxRuns && oldest !== undefined) spans.delete(oldest);
   }
 
   return {

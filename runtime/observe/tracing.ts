@@ -38,7 +38,7 @@ export interface TracedSpan {
 
 /** A collector that does not answer delays a stop no longer than this. */
 const closingMs = 2_000;
-const longestText = 300;
+const maxTextLength = 300;
 
 export function createTracing({ env, version, redact, learn, nowMs, log }: TracingPorts): Tracing {
   let tracer: Tracer | undefined;
@@ -94,7 +94,7 @@ export function createTracing({ env, version, redact, learn, nowMs, log }: Traci
   }
 
   function short(text: string): string {
-    return redact(text).slice(0, longestText);
+    return redact(text).slice(0, maxTextLength);
   }
 
   return {

@@ -11,7 +11,7 @@ export type NextId = (nowMs: number) => string;
 const timeWidth = 9;
 const orderWidth = 4;
 const chanceWidth = 5;
-const mostInOrder = 36 ** orderWidth - 1;
+const maxInOrder = 36 ** orderWidth - 1;
 
 /** Returns a generator of keys, which rise strictly even if the clock steps back. */
 export function createIds(): NextId {
@@ -25,7 +25,7 @@ export function createIds(): NextId {
       lastMs = nowMs;
       order = 0;
       timePart = timeKey(nowMs);
-    } else if (order < mostInOrder) {
+    } else if (order < maxInOrder) {
       order += 1;
     } else {
       // The clock stepped back by hours: a key that is slightly too late is better than one out of order.

@@ -5,7 +5,7 @@
  */
 
 import type { AnyActorRef, Subscription } from 'xstate';
-import { longestTimerMs } from '../../machines/base/timer.ts';
+import { maxTimerMs } from '../../machines/base/timer.ts';
 
 /** Resolves when one of the actors has moved, at the timeout, or when the signal aborts. */
 export function nextMove(actors: readonly AnyActorRef[], waitMs: number, signal: AbortSignal): Promise<void> {
@@ -19,7 +19,7 @@ export function nextMove(actors: readonly AnyActorRef[], waitMs: number, signal:
       for (const subscription of subscriptions.splice(0)) subscription.unsubscribe();
       resolve();
     };
-    const timer = setTimeout(end, Math.min(longestTimerMs, Math.max(0, waitMs)));
+    const timer = setTimeout(end, Math.min(maxTimerMs, Math.max(0, waitMs)));
     signal.addEventListener('abort', end);
     if (signal.aborted) end();
     for (const actor of actors) {

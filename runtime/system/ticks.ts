@@ -4,7 +4,7 @@
  * @see CON-2 and INS-1 in docs/specification.md
  */
 
-import { longestTimerMs } from '../../machines/base/timer.ts';
+import { maxTimerMs } from '../../machines/base/timer.ts';
 
 /** Calls back after each wait, which is a multiple of one second, until the returned function is called. */
 export type Every = (callback: () => void, waitMs: number) => () => void;
@@ -61,6 +61,6 @@ export function createTicks(): Ticks {
 
 /** Calls back once after a wait, or after the longest wait of a timer; returns a function that cancels it. */
 export function wake(callback: () => void, waitMs: number): () => void {
-  const timer = setTimeout(callback, Math.min(longestTimerMs, Math.max(0, waitMs))).unref();
+  const timer = setTimeout(callback, Math.min(maxTimerMs, Math.max(0, waitMs))).unref();
   return () => clearTimeout(timer);
 }

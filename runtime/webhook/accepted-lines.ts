@@ -24,7 +24,7 @@ interface AcceptedLines {
 }
 
 /** Routes that a line names, the busiest first. */
-const mostRoutes = 20;
+const maxRoutes = 20;
 const windowMs = 1_000;
 
 export function createAcceptedLines({ log, every, isEachLogged }: AcceptedLinePorts): AcceptedLines {
@@ -40,7 +40,7 @@ export function createAcceptedLines({ log, every, isEachLogged }: AcceptedLinePo
       const name = route === undefined ? 'unknown' : `${route.profile}/${route.name}`;
       named.set(name, (named.get(name) ?? 0) + count);
     }
-    const busiest = [...named].sort(([, one], [, other]) => other - one).slice(0, mostRoutes);
+    const busiest = [...named].sort(([, one], [, other]) => other - one).slice(0, maxRoutes);
     counts = new Map();
     log.log('info', 'webhooks accepted within a second', { events, routes: Object.fromEntries(busiest) });
   }

@@ -3,8 +3,8 @@
 import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { inFlightClaim } from '../../actors/store/shared-claims.ts';
-import type { Bursts } from '../../actors/webhook/bursts.ts';
-import type { Burst } from '../../machines/webhook/coalesce.ts';
+import type { Batches } from '../../actors/webhook/batches.ts';
+import type { Batch } from '../../machines/webhook/coalesce.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
@@ -12,7 +12,7 @@ import { logUnforeseen } from '../dispatch/work-log.ts';
 import type { WorkPools } from '../system/work-pools.ts';
 
 interface GroupPorts {
-  readonly bursts: Bursts;
+  readonly batches: Batches;
   readonly keeper: JournalKeeper;
   /** Whether one more run may wait in memory. */
   readonly hasRoom: (run: RunPlace) => boolean;
@@ -33,8 +33,8 @@ export function wireGroup(ports: GroupPorts) {
         const session = isLeft ? undefined : keeper.session();
         let opened: { key: string; record: RunRecord } | undefined;
         let hasLanded = false;
-        let news: Burst | undefined;
-        ports.bursts
+        let news: Batch | undefined;
+        ports.batches
           .close(context.key, (burst, isNews) => {
             // An event arrived at another gateway, so the batch keeps collecting. The run that was to open before is void.
             if (isNews && burst.dueAtMs > nowMs) {
@@ -78,7 +78,7 @@ export function wireGroup(ports: GroupPorts) {
               else ports.pools().open({ kind: 'run', ...opened });
             } else if (opened === undefined) {
               if (news !== undefined) self.send({ type: 'event.joined', burst: news, atMs });
-              self.send({ type: 'burst.gone', atMs });
+              self.send({ type: 'batch.gone', atMs });
             } else {
               self.send({ type: 'run.refused', atMs });
             }

@@ -44,12 +44,12 @@ interface Kept extends Pick<DecisionPorts, 'redact'>, Pick<EventRecord, 'headers
 }
 
 /** Bounds an id of a refused request, and a path that names no route: both may be of any length. */
-const longestUntrustedId = 200;
+const maxUntrustedIdLength = 200;
 /** Bounds an address that a header names: each sender of a refused request is kept by its address. */
-const longestAddress = 64;
+const maxAddressLength = 64;
 
 /** Characters of a handshake that are kept in memory for a person. */
-const longestShown = 500;
+const maxShownLength = 500;
 
 /** Outcomes whose event is already in the journal: by the claim, or as the event that it repeats. */
 const journalled: ReadonlySet<string> = new Set([
@@ -122,7 +122,7 @@ export function createDecisions(ports: DecisionPorts): Decisions {
       // A handshake need not be signed, so it is kept in memory too.
       const isAnswered = kind === 'handshake' && status < 300;
       const shown = kind === 'handshake' ? outcome.shownField : undefined;
-      const body = shown === undefined || live === undefined ? '' : cut(fieldOf(live, shown), longestShown);
+      const body = shown === undefined || live === undefined ? '' : cut(fieldOf(live, shown), maxShownLength);
       const event = eventOf(context, isAnswered ? 'ignored' : 'refused', { ...kept, headers: {}, body });
       const address = addressOf(live);
       refused.add(context.id, event, { ...context, address });
@@ -135,7 +135,7 @@ export function createDecisions(ports: DecisionPorts): Decisions {
 function addressOf(live: LiveRequest | undefined): string {
   const address = live === undefined ? '' : addressIn(live);
   if (senderOf(address) !== undefined) return address;
-  const forwarded = live?.headers['x-forwarded-for']?.split(',').at(-1)?.trim().slice(0, longestAddress);
+  const forwarded = live?.headers['x-forwarded-for']?.split(',').at(-1)?.trim().slice(0, maxAddressLength);
   // A slice keeps all of the header in memory.
   return forwarded ? Buffer.from(forwarded).toString() : address;
 }
@@ -148,7 +148,7 @@ function named(
 ): RequestContext {
   if (context.deliveryId !== undefined || live === undefined) return context;
   const given = deliveryIdOf(live.headers, live.body);
-  return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, longestUntrustedId) };
+  return given === undefined ? context : { ...context, deliveryId: redact(given).slice(0, maxUntrustedIdLength) };
 }
 
 /** A refused request is recorded without headers and body. */
@@ -185,7 +185,7 @@ function fieldsOf(context: RequestContext, status: number | undefined): Record<s
     event: context.event,
     scheme: context.scheme,
     reason: context.reason,
-    path: context.route === undefined ? cut(context.path, longestUntrustedId) : undefined,
+    path: context.route === undefined ? cut(context.path, maxUntrustedIdLength) : undefined,
     status,
   };
 }

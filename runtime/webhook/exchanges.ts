@@ -12,7 +12,7 @@ import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import type { BodyAccount } from '../http/body-budget.ts';
-import type { Exchange } from '../http/front.ts';
+import type { Exchange } from '../http/http-server.ts';
 import type { TracedSpan } from '../observe/tracing.ts';
 import type { NextId } from '../system/ids.ts';
 import type { WorkPools } from '../system/work-pools.ts';

@@ -10,7 +10,7 @@ import { idMark } from '../../machines/webhook/marks.ts';
 import { type EventRecord, type EventSummary, repeatsId } from '../../machines/webhook/record.ts';
 import type { EventChoice } from '../control/contract/choices.ts';
 import { Refusal } from '../control/refusal.ts';
-import { ambiguous, keysOfPrefix, latest, mostCandidates, shortestPrefix } from '../dispatch/meant-key.ts';
+import { ambiguous, keysOfPrefix, latest, maxCandidates, shortestPrefix } from '../dispatch/meant-key.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 
 /** A group of equal refused requests of one sender. */
@@ -47,7 +47,7 @@ interface FindEventPorts {
 export type FindEvent = (id: string, choice?: EventChoice, acts?: boolean) => Promise<FoundEvent | undefined>;
 
 /** How many of the newest events are searched for the beginning of a sender's id, which has no index. */
-const mostScanned = 5_000;
+const maxScanned = 5_000;
 
 export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent {
   async function byKey(key: string): Promise<FoundEvent | undefined> {
@@ -83,7 +83,7 @@ export function createFindEvent({ journal, refused }: FindEventPorts): FindEvent
     };
     for (const key of await keysOfPrefix(journal(), 'events', prefix)) take(await byKey(key));
     if (!acts) {
-      await newestFirst(journal(), { collection: 'events', limit: mostScanned }, ({ key, value: event }) => {
+      await newestFirst(journal(), { collection: 'events', limit: maxScanned }, ({ key, value: event }) => {
         take({ key, event });
         return true;
       });
@@ -169,7 +169,7 @@ function isChosen(event: EventRecord, { route, profile }: EventChoice): boolean 
 
 function theOne(id: string, found: readonly FoundEvent[]): FoundEvent | undefined {
   if (found.length < 2) return found[0];
-  const rows = found.slice(0, mostCandidates).map(({ key, event }) => {
+  const rows = found.slice(0, maxCandidates).map(({ key, event }) => {
     const received = new Date(event.receivedAtMs).toISOString();
     // A refused request may name anything as its route.
     return `\n  ${key}  received ${received}, route ${JSON.stringify(event.route)}, profile ${JSON.stringify(event.profile)}`;

@@ -7,7 +7,7 @@ import type { PoolHandle } from '../../machines/base/pool.ts';
 import type { DeliveryContext } from '../../machines/webhook/delivery.machine.ts';
 import { type GatewayContext, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
 import { isWaitedFor } from '../../machines/webhook/record.ts';
-import type { FrontKeeper } from '../http/front-keeper.ts';
+import type { HttpServerKeeper } from '../http/http-server-keeper.ts';
 import { nextMove } from '../system/next-move.ts';
 import type { WorkPools } from '../system/work-pools.ts';
 
@@ -20,7 +20,7 @@ interface GatewayPorts {
   readonly cronJobs: AnyActorLogic;
   /** Starts and stops the firing of cron jobs. */
   readonly schedule: { start(): void; stop(): void };
-  readonly fronts: FrontKeeper;
+  readonly httpServers: HttpServerKeeper;
   readonly places: Places;
   /**
    * Ends a recovery, and leaves waiting deliveries to the next start, or all work that has not begun to the other
@@ -42,7 +42,7 @@ interface GatewayPorts {
 }
 
 export function wireGateway(ports: GatewayPorts) {
-  const { fronts } = ports;
+  const { httpServers } = ports;
   /** Answers and runs in progress share one deadline. */
   let drainEndsAtMs = 0;
 
@@ -54,16 +54,16 @@ export function wireGateway(ports: GatewayPorts) {
       deliveries: ports.deliveries,
       platforms: ports.platforms,
       cronJobs: ports.cronJobs,
-      openFront: fromPromise<GatewayContext, undefined>(({ signal }) => fronts.open(signal)),
-      moveFront: fromPromise<GatewayContext, undefined>(({ signal }) => fronts.move(signal)),
-      closeFront: fromPromise<undefined, undefined>(async ({ signal }) => {
+      openHttpServer: fromPromise<GatewayContext, undefined>(({ signal }) => httpServers.open(signal)),
+      moveHttpServer: fromPromise<GatewayContext, undefined>(({ signal }) => httpServers.move(signal)),
+      closeHttpServer: fromPromise<undefined, undefined>(async ({ signal }) => {
         drainEndsAtMs = ports.steadyMs() + ports.drainTimeoutMs();
-        fronts.retire();
+        httpServers.retire();
         // After a crash there are no requests left.
         const late = setTimeout(() => signal.aborted || answerLate(ports), ports.answerGraceMs());
         const cut = setTimeout(() => signal.aborted || ports.cut(), cutAfterMs(ports));
         try {
-          await fronts.retired();
+          await httpServers.retired();
         } finally {
           clearTimeout(late);
           clearTimeout(cut);
@@ -78,7 +78,7 @@ export function wireGateway(ports: GatewayPorts) {
     actions: {
       startSchedule: () => ports.schedule.start(),
       stopSchedule: () => ports.schedule.stop(),
-      retireFront: () => fronts.retire(),
+      retireHttpServer: () => httpServers.retire(),
       // Their runs begin at once: only the HTTP server has closed or moved.
       settleGroups: () => flush(ports),
       flushGroups: () => {

@@ -28,13 +28,13 @@ export interface RefusalPorts {
 }
 
 /** Answers per route that need no secret, and as many that need the route's secret. */
-export const mostOfRoute = 4;
+export const maxOfRoute = 4;
 /** Over all routes: with bodies of the maximum size, about ten megabytes. */
-export const mostKept = 128;
+export const maxKept = 128;
 /** Requests over all routes that are not diagnosed yet; `of` diagnoses those of its route before it returns. */
-export const mostWaiting = 8;
+export const maxWaiting = 8;
 /** Longer bodies are not kept. */
-export const longestBody = 65_536;
+export const maxBodyLength = 65_536;
 /**
  * A diagnosis takes 0.5 to 20 ms, and a flood brings ten thousand requests a second. So diagnoses get one percent of the
  * time, with this advance; a request beyond it waits, and the next one of its sender replaces it.
@@ -74,7 +74,7 @@ export function createLastRefusals({ diagnose, steadyMs }: RefusalPorts): LastRe
         ([, { route, isProven }]) => isSame(route, one.route) && isProven === one.isProven,
       );
       const unprovenFirst = [...kept].sort(([, a], [, b]) => Number(a.isProven) - Number(b.isProven));
-      const [oldest] = rivals.length >= mostOfRoute ? rivals : kept.size >= mostKept ? unprovenFirst : [];
+      const [oldest] = rivals.length >= maxOfRoute ? rivals : kept.size >= maxKept ? unprovenFirst : [];
       if (oldest !== undefined) kept.delete(oldest[0]);
     }
     kept.set(name, one);
@@ -91,7 +91,7 @@ export function createLastRefusals({ diagnose, steadyMs }: RefusalPorts): LastRe
       const name = `${route.profile}/${route.name} ${kind} ${senderOf(address)} ${why}`;
       const [oldest] = waiting;
       if (oldest !== undefined && takenMs < advanceMs) examine(...oldest);
-      else if (oldest !== undefined && waiting.size >= mostWaiting && !waiting.has(name)) waiting.delete(oldest[0]);
+      else if (oldest !== undefined && waiting.size >= maxWaiting && !waiting.has(name)) waiting.delete(oldest[0]);
       const { headers, body, exchange } = live;
       const { query } = exchange.head;
       const request: RefusedRequest = {
@@ -103,7 +103,7 @@ export function createLastRefusals({ diagnose, steadyMs }: RefusalPorts): LastRe
         path,
         query,
         headers,
-        body: body.length > longestBody ? undefined : body,
+        body: body.length > maxBodyLength ? undefined : body,
       };
       waiting.delete(name);
       waiting.set(name, { route, request });

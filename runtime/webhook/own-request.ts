@@ -10,7 +10,7 @@
 import type { EventRecord, Hand } from '../../machines/webhook/record.ts';
 import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
 import { Refusal } from '../control/refusal.ts';
-import type { Reply, RequestHead } from '../http/front.ts';
+import type { Reply, RequestHead } from '../http/http-server.ts';
 import { type LiveRequest, liveRequest, type SpawnPorts } from './exchanges.ts';
 
 export interface OwnRequest {

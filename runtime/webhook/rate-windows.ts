@@ -9,7 +9,7 @@ import type { Route } from '../../machines/config/route.ts';
 import { type RateWindow, secondsUntilFree, takeSlot } from '../../machines/webhook/rate-window.ts';
 
 /** A window that is evicted after so many others has expired long ago. */
-const mostWindows = 100_000;
+const maxWindows = 100_000;
 
 interface RateWindows {
   secondsUntilFree(route: Route, nowMs: number): number | undefined;
@@ -20,7 +20,7 @@ export function createRateWindows(limit: (nowMs: number) => number): RateWindows
   let made: LRUCache<string, RateWindow> | undefined;
   /** The cache allocates all of its memory at once, so it is created at the first request, not at the start. */
   const windowsOf = (): LRUCache<string, RateWindow> => {
-    made ??= new LRUCache({ max: mostWindows });
+    made ??= new LRUCache({ max: maxWindows });
     return made;
   };
   /** Each name is built once: a new string would be hashed three times per request. */

@@ -7,7 +7,7 @@
 import { replyTo } from '../../machines/webhook/reply.ts';
 import { readTarget } from '../../machines/webhook/routes.ts';
 import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
-import type { Exchange, ExchangeHandler } from '../http/front.ts';
+import type { Exchange, ExchangeHandler } from '../http/http-server.ts';
 import type { EventTraces } from '../observe/tracing-spans.ts';
 import { liveRequest, type SpawnPorts } from './exchanges.ts';
 

@@ -26,13 +26,13 @@ export interface RefusedFrom extends Pick<RequestContext, 'route' | 'outcome' | 
 }
 
 /** Rows of one ring: the senders of a route that are refused for one reason. */
-export const mostInRing = 50;
+export const maxInRing = 50;
 /** Rows of all rings: with texts of the maximum size, about ten megabytes. */
-export const mostRows = 2_000;
+export const maxRows = 2_000;
 /** Earlier requests of a row that can be found by id: the latest, and the first. */
-export const mostRemembered = 20;
-const longestText = 200;
-const longestReason = 600;
+export const maxRemembered = 20;
+const maxTextLength = 200;
+const maxReasonLength = 600;
 
 /** An earlier request of a row; its other fields are those of the newest. */
 type Brief = Pick<EventRecord, 'deliveryId' | 'receivedAtMs'> & { readonly key: string };
@@ -71,8 +71,8 @@ export function createRefusedRequests(): RefusedRequests {
 
   /** Only a new row needs room; the rings are searched only while the row limit is reached. */
   function makeRoom(ring: Ring | undefined): void {
-    if (ring !== undefined && ring.size >= mostInRing) drop(oldestOfBusiest(ring));
-    else if (listed.length >= mostRows) drop(oldestOfBusiest(fullest(rings)));
+    if (ring !== undefined && ring.size >= maxInRing) drop(oldestOfBusiest(ring));
+    else if (listed.length >= maxRows) drop(oldestOfBusiest(fullest(rings)));
   }
 
   return {
@@ -115,7 +115,7 @@ function earlierOf(row: Row | undefined): readonly Brief[] {
   if (row === undefined) return [];
   const { earlier } = row;
   const kept =
-    earlier.length < mostRemembered ? earlier : [...earlier.slice(0, mostRemembered - 2), ...earlier.slice(-1)];
+    earlier.length < maxRemembered ? earlier : [...earlier.slice(0, maxRemembered - 2), ...earlier.slice(-1)];
   return [briefOf(row), ...kept];
 }
 
@@ -153,8 +153,8 @@ function fullest(rings: ReadonlyMap<string, Ring>): Ring {
 function oldestOfBusiest(ring: Ring): Row {
   const counts = new Map<string, number>();
   for (const { sender } of ring.values()) counts.set(sender, (counts.get(sender) ?? 0) + 1);
-  const most = Math.max(...counts.values());
-  return [...ring.values()].find(({ sender }) => counts.get(sender) === most) as Row;
+  const max = Math.max(...counts.values());
+  return [...ring.values()].find(({ sender }) => counts.get(sender) === max) as Row;
 }
 
 /** A path, an id and a type may be of any length, and a slice of a string keeps all of it in memory. */
@@ -165,10 +165,10 @@ function shortened(event: EventRecord): EventRecord {
     deliveryId: brief(deliveryId),
     route: brief(route),
     event: brief(type),
-    reason: reason === undefined ? undefined : brief(reason, longestReason),
+    reason: reason === undefined ? undefined : brief(reason, maxReasonLength),
   };
 }
 
-function brief(text: string, limit = longestText): string {
+function brief(text: string, limit = maxTextLength): string {
   return Buffer.from(cut(text, limit)).toString();
 }

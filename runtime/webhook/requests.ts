@@ -43,7 +43,7 @@ import {
   webhookRequestMachine,
 } from '../../machines/webhook/webhook-request.machine.ts';
 import type { BodyBudget } from '../http/body-budget.ts';
-import type { BodyOutcome } from '../http/front.ts';
+import type { BodyOutcome } from '../http/http-server.ts';
 import type { WorkPools } from '../system/work-pools.ts';
 import { isRecordedBySender } from './event-log.ts';
 import {
@@ -63,7 +63,7 @@ export interface RequestPorts {
   readonly newDeliveryId: () => string;
   /** Use one slot of the rate window, and one of the handshake limit. */
   readonly takeSlot: (route: Route, nowMs: number) => void;
-  readonly takeGreeting: (route: Route, nowMs: number) => void;
+  readonly takeHandshake: (route: Route, nowMs: number) => void;
   /** Reports a request with the deprecated scheme; logged once per route. */
   readonly noteDeprecated: (route: Route, scheme: string) => void;
   readonly exchanges: Exchanges;
@@ -166,7 +166,7 @@ export function wireRequest(ports: RequestPorts) {
       takeAllowance: ({ context: { takes, route } }) => {
         if (takes === undefined || route === undefined) return;
         if (takes === 'slot') ports.takeSlot(route, nowMs());
-        else ports.takeGreeting(route, nowMs());
+        else ports.takeHandshake(route, nowMs());
       },
       noteDeprecated: ({ context: { takes, route, scheme } }) => {
         if (takes === 'slot' && route !== undefined && isDeprecated(scheme)) ports.noteDeprecated(route, scheme);

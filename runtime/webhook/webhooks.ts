@@ -32,9 +32,9 @@ import { assembleWork, type WorkHalf, type WorkPorts } from '../dispatch/assembl
 import type { ProgressReports } from '../dispatch/notices.ts';
 import type { LeftWork } from '../dispatch/work-log.ts';
 import { createBodyBudget } from '../http/body-budget.ts';
-import { openFront } from '../http/choose.ts';
-import type { Front, Reply } from '../http/front.ts';
-import { createFrontKeeper, urlOf } from '../http/front-keeper.ts';
+import { openHttpServer } from '../http/choose.ts';
+import type { HttpServer, Reply } from '../http/http-server.ts';
+import { createHttpServerKeeper, urlOf } from '../http/http-server-keeper.ts';
 import { createRequestCount } from '../observe/metrics-counts.ts';
 import { createEventTraces } from '../observe/tracing-spans.ts';
 import { createIds } from '../system/ids.ts';
@@ -87,7 +87,7 @@ interface Webhooks
   /** Whether the HTTP server listens by these settings, or is closed if they disable it. */
   listensAs(settings: Settings): boolean;
   /** The HTTP server that listens. */
-  front(): Front | undefined;
+  httpServer(): HttpServer | undefined;
   /** Recovers the work of the journal. */
   resume(): Promise<void>;
   /** Applies a home that was just read. */
@@ -101,7 +101,7 @@ interface Webhooks
 }
 
 /** Handshakes per route; a provider sends a few, and repeats one that failed. */
-const greetingsPerMinute = 10;
+const handshakesPerMinute = 10;
 const emptyBody = Buffer.alloc(0);
 const internalError = replyTo({ kind: 'internal' });
 const draining = replyTo({ kind: 'draining' });
@@ -137,7 +137,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const windows = createRateWindows((atMs) =>
     isShared ? shareOf(settings().webhook.rateLimit, keeper.place(), atMs) : settings().webhook.rateLimit,
   );
-  const greetings = createRateWindows(() => greetingsPerMinute);
+  const handshakes = createRateWindows(() => handshakesPerMinute);
   const reader = createSourceReader({ log, learn: redactor.learn });
   let sources = reader.read(home());
   const stopReading = every(reader.look, readMs);
@@ -172,7 +172,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
   const certificates = createCertificates({ log });
   const claim = createClaimDelivery({
     keeper,
-    bursts: work.bursts,
+    batches: work.batches,
     findJob: work.cron.findJob,
     placeOf: work.placeOf,
     hasRoom: work.hasRoom,
@@ -193,7 +193,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       partOf: (id) => exchanges.get(id)?.part,
       parsed: (id, rule) => parsedOf(exchanges.get(id), rule),
       secondsUntilFree: windows.secondsUntilFree,
-      secondsUntilGreeting: greetings.secondsUntilFree,
+      secondsUntilHandshake: handshakes.secondsUntilFree,
       signatureHolder: (digest, id) =>
         exchanges.get(id)?.checksOnly === true ? undefined : signatureHolder(keeper, signatureClaim(digest)),
       list: (profile, file) => servicesOf(profile)?.lists.list(file),
@@ -201,7 +201,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nowMs,
     newDeliveryId: () => globalThis.crypto.randomUUID(),
     takeSlot: windows.take,
-    takeGreeting: greetings.take,
+    takeHandshake: handshakes.take,
     noteDeprecated: (route, scheme) =>
       log.warnOnce(
         `scheme/${route.profile}/${route.name}`,
@@ -225,9 +225,9 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     pools,
   });
   const receive = createReceiver({ ...spawning, traces, parts: parts.underWay });
-  const fronts = createFrontKeeper({
-    openFront: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
-      const opened = await openFront(
+  const httpServers = createHttpServerKeeper({
+    openHttpServer: async ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
+      const opened = await openHttpServer(
         { choice: front, settings: { host, port, bodyTimeoutMs } },
         // A closing HTTP server accepts nothing new, not even on a kept-alive connection.
         (exchange) => (isOpen() ? receive(exchange) : exchange.reply(draining)),
@@ -269,7 +269,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
         decisions.decided(ended, live);
       },
     }),
-    fronts,
+    httpServers,
     nowMs,
     steadyMs,
     log,
@@ -308,8 +308,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     ...(journal.neighbours === undefined ? {} : { neighbours: journal.neighbours }),
     sources: () => sources,
     routesVersion: routes.version,
-    listensAs: (asked) => (asked.webhook.enabled ? fronts.standsAs(asked) : fronts.front() === undefined),
-    front: fronts.front,
+    listensAs: (asked) => (asked.webhook.enabled ? httpServers.standsAs(asked) : httpServers.current() === undefined),
+    httpServer: httpServers.current,
     reconfigure() {
       sources = reader.read(home());
       routes.replace(sources);
@@ -317,7 +317,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     abandon() {
       isAbandoned = true;
-      fronts.retire();
+      httpServers.retire();
       work.abandon();
       // Their charts are gone; an event that was accepted is a duplicate when its sender repeats it.
       exchanges.each((_, { exchange }) => exchange.reply(draining));

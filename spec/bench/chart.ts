@@ -13,11 +13,11 @@ const barHeight = 16;
 const top = 44;
 
 export function chartOf(title: string, bars: readonly Bar[]): string {
-  const most = Math.max(...bars.map(({ value }) => value), 1);
+  const max = Math.max(...bars.map(({ value }) => value), 1);
   const room = width - nameWidth - 120;
   const rows = bars.map(({ name, value, note }, index) => {
     const y = top + index * rowHeight;
-    const length = Math.max(1, (value / most) * room);
+    const length = Math.max(1, (value / max) * room);
     const kind = name.startsWith('gateway') ? 'own' : 'other';
     return [
       `  <text class="name" x="${nameWidth - 10}" y="${y + 13}">${escaped(name)}</text>`,

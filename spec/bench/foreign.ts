@@ -42,7 +42,7 @@ export interface Standing {
 const peers = fileURLToPath(new URL('../../../.bench/peers/node_modules/', import.meta.url));
 const fetched = '`npm run bench:peers` fetches it';
 /** n8n needs some 45 s until it takes an event. */
-const mostTries = 1_000;
+const maxTries = 1_000;
 /** OpenClaw and n8n run on no Node that is older. */
 const newerNode = join(peers, `node-linux-${process.arch}/bin/node`);
 
@@ -258,7 +258,7 @@ async function standing(child: ChildProcess, port: number): Promise<Standing | s
 /** Some listen before they take what is sent to them; n8n says with 200, and not in JSON, that it is starting. */
 async function taking(child: ChildProcess, port: number, path: string, body: string): Promise<Standing | string> {
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
-  for (let tries = 0; tries < mostTries; tries += 1) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     const found = await standing(child, port);
     if (typeof found === 'string') return found;
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body }).catch(

@@ -121,7 +121,7 @@ interface Connection {
 }
 
 /** A request is asked anew so many times where the receiver closes its connection. */
-const mostTries = 3;
+const maxTries = 3;
 
 /** A connection that the receiver has closed, as it may while nothing is asked, is made anew. */
 async function connection(port: number): Promise<Connection> {
@@ -135,7 +135,7 @@ async function connection(port: number): Promise<Connection> {
   const send = (): void => {
     if (asked === undefined) return;
     asked.tries += 1;
-    if (asked.tries > mostTries) settle(false);
+    if (asked.tries > maxTries) settle(false);
     else socket.write(asked.text);
   };
   const open = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
  * Measures gateways on one Postgres beside one on LMDB: accepted events a second, and the processor time that an event costs
- * the gateways and the database. All live at once and take turns. Every event joins one of many bursts, so none leads to a run.
+ * the gateways and the database. All live at once and take turns. Every event joins one of many batches, so none leads to a run.
  */
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

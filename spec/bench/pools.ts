@@ -41,7 +41,7 @@ function measure(alive: number): PoolCost {
   const keys = Array.from({ length: alive }, (_, index) => `default/bench/group-${index}`);
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
-  for (const key of keys) groups.spawn(key, { key, profile: 'default', route: 'bench', burst: burstOf(key), atMs: 0 });
+  for (const key of keys) groups.spawn(key, { key, profile: 'default', route: 'bench', burst: batchOf(key), atMs: 0 });
   globalThis.gc?.();
   const bytes = (process.memoryUsage().heapUsed - before) / alive;
 
@@ -52,18 +52,18 @@ function measure(alive: number): PoolCost {
     const guests = Array.from({ length: sample }, (_, index) => `default/bench/guest-${index}`);
     spawns.push(
       microsEach(guests, (key) =>
-        groups.spawn(key, { key, profile: 'default', route: 'bench', burst: burstOf(key), atMs: 0 }),
+        groups.spawn(key, { key, profile: 'default', route: 'bench', burst: batchOf(key), atMs: 0 }),
       ),
     );
     joins.push(
       microsEach(guests, (key) =>
-        groups.get(key)?.send({ type: 'event.joined', burst: { ...burstOf(key), count: 2 }, atMs: 1 }),
+        groups.get(key)?.send({ type: 'event.joined', burst: { ...batchOf(key), count: 2 }, atMs: 1 }),
       ),
     );
     ends.push(
       microsEach(guests, (key) => {
         groups.get(key)?.send({ type: 'group.drain', atMs: 2 });
-        groups.get(key)?.send({ type: 'burst.gone', atMs: 3 });
+        groups.get(key)?.send({ type: 'batch.gone', atMs: 3 });
       }),
     );
   }
@@ -80,6 +80,6 @@ function microsEach(keys: readonly string[], act: (key: string) => void): number
   return (after.user + after.system - user - system) / keys.length;
 }
 
-function burstOf(key: string) {
+function batchOf(key: string) {
   return { id: key, firstAtMs: 0, count: 1, latestEventKey: key, dueAtMs: windowMs };
 }

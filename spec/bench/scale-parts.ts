@@ -229,13 +229,13 @@ async function measureHistory(events: number): Promise<readonly ScaleFinding[]> 
 /** Removes the oldest hundredth, and sees how long the loop stands still. */
 async function measurePrune(name: string, keepAfterKey: string): Promise<readonly ScaleFinding[]> {
   const journal = await opened(homePaths(home).state);
-  let longestMs = 0;
+  let maxMs = 0;
   let isOver = false;
   const watching = (async () => {
     for (let lastMs = performance.now(); !isOver; ) {
       await turn();
       const nowMs = performance.now();
-      longestMs = Math.max(longestMs, nowMs - lastMs);
+      maxMs = Math.max(maxMs, nowMs - lastMs);
       lastMs = nowMs;
     }
   })();
@@ -249,7 +249,7 @@ async function measurePrune(name: string, keepAfterKey: string): Promise<readonl
   const records = `${pruned.value.toLocaleString('en')} records pruned`;
   return [
     { name: `${name}: ${records}`, measured: `${(tookMs / 1_000).toFixed(1)} s`, target: '' },
-    { name: `${name}: longest pause of it`, measured: `${longestMs.toFixed(1)} ms`, target: '20 ms' },
+    { name: `${name}: longest pause of it`, measured: `${maxMs.toFixed(1)} ms`, target: '20 ms' },
   ];
 }
 

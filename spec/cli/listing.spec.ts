@@ -204,8 +204,8 @@ t.test('CLI-6 · a server’s log and the history of a cron job say when they st
   await showJob(shown.context);
   t.match(shown.seen.printed, /Schedule +0 0 30 2 \*\n/, 'a schedule that is never due has no zone');
   // The gateway reads no more than this of a history.
-  const most = { ...answer, history: Array(1_000).fill(firing) };
-  const long = stageCommand({ answer: most, args: ['j'], flags: { limit: '5000', json: true } });
+  const max = { ...answer, history: Array(1_000).fill(firing) };
+  const long = stageCommand({ answer: max, args: ['j'], flags: { limit: '5000', json: true } });
   t.equal(await showJob(long.context), 0);
   t.equal(JSON.parse(long.seen.printed).history.length, 1_000);
   t.equal(long.seen.complained, 'agent: The newest 1000 firings. `agent events --route cron/j` lists them all.\n');

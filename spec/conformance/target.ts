@@ -208,8 +208,8 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
   if (maxPieces > 1) {
     check('DLV-4 · a long text arrives in pieces, in order, with its code blocks whole', async (t, bench) => {
       const line = 'const value = compute(1, 2, 3);\n';
-      const block = `\`\`\`ts\n${line.repeat(Math.ceil((limit.most * 1.5) / line.length))}\`\`\`\n`;
-      const text = `${'Some words of a sentence. '.repeat(Math.ceil(limit.most / 40))}\n\n${block}\nThe end.`;
+      const block = `\`\`\`ts\n${line.repeat(Math.ceil((limit.max * 1.5) / line.length))}\`\`\`\n`;
+      const text = `${'Some words of a sentence. '.repeat(Math.ceil(limit.max / 40))}\n\n${block}\nThe end.`;
 
       const outcome = await bench.deliver(text);
 
@@ -217,7 +217,7 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
       const arrived = texts(bench);
       t.ok(arrived.length >= 3 && arrived.length <= maxPieces, `${arrived.length} pieces`);
       for (const piece of arrived) {
-        t.ok(lengthIn(piece, limit.unit) <= limit.most);
+        t.ok(lengthIn(piece, limit.unit) <= limit.max);
         t.equal([...piece.matchAll(/^```/gm)].length % 2, 0, 'fences are closed where they were opened');
       }
       const bare = (all: string): string => all.replace(/```(?:ts)?|\s/g, '');
@@ -226,7 +226,7 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
 
     check('DLV-4 · emoji and combining characters at a cut stay whole', async (t, bench) => {
       const clusters = ['👩‍👩‍👧‍👦', 'e\u0301', '🇩🇪', '漢'];
-      const text = clusters.join('').repeat(Math.ceil((limit.most * 2.2) / lengthIn(clusters.join(''), limit.unit)));
+      const text = clusters.join('').repeat(Math.ceil((limit.max * 2.2) / lengthIn(clusters.join(''), limit.unit)));
 
       t.match(await bench.deliver(text), { kind: 'delivered' });
 
@@ -238,14 +238,14 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
 
     check('DLV-4 · the longest text that is taken arrives whole, whatever it is made of', async (t, bench) => {
       const part = `Words of a line, 漢字 and 👩‍👩‍👧‍👦 e\u0301 🇩🇪.\n\n\`\`\`sh\nrun --all 👍\n\`\`\`\n`;
-      const room = limit.most * (maxPieces - 1);
+      const room = limit.max * (maxPieces - 1);
       const text = part.repeat(Math.floor(room / lengthIn(part, limit.unit) / 1.1));
       t.ok(lengthIn(text, limit.unit) > room * 0.85, 'as long as may be');
 
       t.match(await bench.deliver(text), { kind: 'delivered' });
 
       const arrived = texts(bench);
-      t.ok(arrived.length <= maxPieces && arrived.every((piece) => lengthIn(piece, limit.unit) <= limit.most));
+      t.ok(arrived.length <= maxPieces && arrived.every((piece) => lengthIn(piece, limit.unit) <= limit.max));
       t.ok(
         arrived.every((piece) => piece.isWellFormed() && [...piece.matchAll(/^```/gm)].length % 2 === 0),
         'no piece breaks a character or a block',
@@ -255,7 +255,7 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
     });
 
     check('DLV-4 · a later piece waits as long as the platform asks, and then goes', async (t, bench) => {
-      const text = 'x'.repeat(limit.most * 2 + 1);
+      const text = 'x'.repeat(limit.max * 2 + 1);
       pushAfterFirst(bench, fixture.limited);
 
       t.match(await bench.deliver(text), { kind: 'delivered' });
@@ -267,7 +267,7 @@ export function targetContract(t: Test, fixture: PlatformFixture): void {
     check('DLV-4 · a failure after the first piece says what was delivered before', async (t, bench) => {
       pushAfterFirst(bench, { status: 503, text: `<html>${providerWords}</html>` });
 
-      const outcome = await bench.deliver('x'.repeat(limit.most * 2 + 1));
+      const outcome = await bench.deliver('x'.repeat(limit.max * 2 + 1));
 
       t.match(outcome, {
         kind: 'transient',

@@ -21,11 +21,11 @@ const gathered = new Set<string>();
 /** The file of each module that commands or a start of the daemon load at once. */
 const fileOf = new Map<string, 'every-command' | 'some-commands' | 'every-start'>();
 /** In characters: what a command needs of the daemon is in the file of every command if it is no more than this. */
-const mostShared = 50_000;
+const maxShared = 50_000;
 /** If it is no more than this, it is in the file of some, such as `gateway setup`; else the command loads the daemon's. */
-const mostOfSome = 700_000;
+const maxOfSome = 700_000;
 /** A module that needs more characters than this is loaded by those commands alone that need it. */
-const mostNeeded = 250_000;
+const maxNeeded = 250_000;
 
 const sharesFiles: Plugin = {
   name: 'shares-files',
@@ -48,12 +48,12 @@ const sharesFiles: Plugin = {
       for (const asked of about(by)?.dynamicallyImportedIds ?? []) {
         const needed = [...needs(asked)].filter((id) => !commands.has(id));
         const shared = needed.filter((id) => daemon.has(id));
-        if (lengthOf(shared) > mostShared) {
-          if (lengthOf(shared) <= mostOfSome) for (const id of shared) ofSome.add(id);
+        if (lengthOf(shared) > maxShared) {
+          if (lengthOf(shared) <= maxOfSome) for (const id of shared) ofSome.add(id);
           continue;
         }
         for (const id of needed) {
-          if (!id.includes('node_modules') && lengthOf([...needs(id)]) < mostNeeded) commands.add(id);
+          if (!id.includes('node_modules') && lengthOf([...needs(id)]) < maxNeeded) commands.add(id);
         }
       }
     }

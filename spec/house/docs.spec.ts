@@ -74,14 +74,14 @@ t.test('the rows of a table have as many cells as its head', (t) => {
 });
 
 /** Files in the table of each journey: the ways that a request takes in turn, those that few take among them. */
-const mostFiles = { 'One webhook': 50, 'One tool call': 23, 'One login': 18, 'A reload': 14 };
+const maxFiles = { 'One webhook': 50, 'One tool call': 23, 'One login': 18, 'A reload': 14 };
 
 t.test('no journey leads through more files than it did', (t) => {
   const sections = readFileSync('docs/ARCHITECTURE.md', 'utf8').split(/^## /m);
-  for (const [title, most] of Object.entries(mostFiles)) {
+  for (const [title, max] of Object.entries(maxFiles)) {
     const rows = sections.find((section) => section.startsWith(title))?.match(/^\|.*$/gm) ?? [];
     const files = new Set([...rows.join().matchAll(fullPath)].map(([path]) => path));
-    t.equal(files.size, most, `${title}: ${[...files].join(', ')}`);
+    t.equal(files.size, max, `${title}: ${[...files].join(', ')}`);
   }
   t.end();
 });

@@ -48,7 +48,7 @@ t.test('a rule that is lent a clock, an id, a slot or the log is found', (t) => 
     'const id = given ?? ports.newDeliveryId();',
     'readonly newDeliveryId: () => string;',
     'ports.takeSlot(route, nowMs);',
-    'ports.greetings.take(route, nowMs);',
+    'ports.handshakes.take(route, nowMs);',
     'ports.noteDeprecated(route, scheme);',
     'ports.log.warnOnce(key, text);',
   ]) {

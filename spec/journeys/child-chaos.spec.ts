@@ -149,7 +149,7 @@ t.test('children that die with a call', async (t) => {
 t.test(
   'TRU-4 · TRU-2 · of writes in parallel to a child that is killed, none runs twice and none is reported wrongly',
   async (t) => {
-    const mostKills = 200;
+    const maxKills = 200;
     const sizes = [1, 1_000, 60_000, 130_000, 400_000, 2_000_000, 4_194_000];
     const victim = child(t, [], { supports_parallel_tool_calls: true, circuit_breaker: { failures: 1_000_000 } });
     const gateway = await startGateway(t, { healthy: child(t).entry, victim: victim.entry });
@@ -159,7 +159,7 @@ t.test(
     const outcomes = new Map<string, number>();
     let id = 0;
     let kills = 0;
-    for (let round = 0; kills < mostKills; round += 1) {
+    for (let round = 0; kills < maxKills; round += 1) {
       const calls = Array.from({ length: 2 + next(4) }, () => {
         id += 1;
         const text = `#${id} ${'x'.repeat(sizes[next(sizes.length)] ?? 1)}`;

@@ -31,7 +31,7 @@ t.test('DLV-4 · DIS-2 · DUR-1 · a clock that is set back by an hour holds no 
 });
 
 t.test(
-  'COA-3 · DUR-1 · a burst waits no longer than it was to wait when the clock was set back before a start',
+  'COA-3 · DUR-1 · a batch waits no longer than it was to wait when the clock was set back before a start',
   async (t) => {
     const home = makeHome(t);
     home.write(

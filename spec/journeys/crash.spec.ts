@@ -74,7 +74,7 @@ interface RunRow {
 /** Resolves when no run waits or is under way any more. */
 async function allSettled(home: TestHome): Promise<readonly RunRow[]> {
   for (;;) {
-    // The bursts first: one that ends between the two looks is a run in the second.
+    // The batches first: one that ends between the two looks is a run in the second.
     const status = JSON.parse((await askCli(['gateway', 'status', '--json'], home.path)).stdout) as {
       actors: Record<string, number>;
     };
@@ -87,16 +87,16 @@ async function allSettled(home: TestHome): Promise<readonly RunRow[]> {
 }
 
 /** As many kills under load, then peace until everything has come to its end. */
-async function killUnderLoad(t: Test, rounds: number, mostAnswers: number, database?: string): Promise<void> {
+async function killUnderLoad(t: Test, rounds: number, maxAnswers: number, database?: string): Promise<void> {
   const home = makeCrashHome(t, '', database);
   const acknowledged = new Set<string>();
-  const bursts = new Map<string, string>();
+  const batches = new Map<string, string>();
   const batched = new Set<number>();
   let sent = 0;
 
   for (let round = 0; round < rounds; round += 1) {
     const daemon = await startDaemon(t, home.path);
-    const killAfter = randomInt(3, mostAnswers);
+    const killAfter = randomInt(3, maxAnswers);
     let answered = 0;
     const senders = Array.from({ length: 6 }, async () => {
       for (;;) {
@@ -110,7 +110,7 @@ async function killUnderLoad(t: Test, rounds: number, mostAnswers: number, datab
           if (answer.status !== 202) continue;
           if (route === 'gh') acknowledged.add(id);
           else if (route === 'all') batched.add(n);
-          else bursts.set(id, group);
+          else batches.set(id, group);
         } catch {
           // The daemon died before it answered: nothing was promised.
           return;
@@ -141,7 +141,7 @@ async function killUnderLoad(t: Test, rounds: number, mostAnswers: number, datab
     ran.filter(({ prompt }) => prompt.startsWith('burst ')).map(({ prompt }) => prompt.split(' ')[1]),
   );
   t.same(
-    [...new Set(bursts.values())].filter((group) => !groups.has(group)),
+    [...new Set(batches.values())].filter((group) => !groups.has(group)),
     [],
     'every acknowledged burst has run',
   );
@@ -157,7 +157,7 @@ async function killUnderLoad(t: Test, rounds: number, mostAnswers: number, datab
   t.same(JSON.parse(interrupted.stdout), [], 'none was given up');
   const firsts = ran.filter(({ attempt }) => attempt === 1).map(({ id }) => id);
   t.equal(new Set(firsts).size, firsts.length, 'no first attempt happened twice');
-  t.comment(`${acknowledged.size} events, ${bursts.size} coalesced ones, runs by attempt: ${attemptsOf(ran)}`);
+  t.comment(`${acknowledged.size} events, ${batches.size} coalesced ones, runs by attempt: ${attemptsOf(ran)}`);
 }
 
 /** How many runs came to their end in the first attempt, in the second, and so on. */

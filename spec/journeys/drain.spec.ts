@@ -6,8 +6,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { askCli, main, runCli, startDaemon } from '../support/daemon.ts';
-import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
+import { httpServers } from '../support/http-servers.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
@@ -22,7 +22,7 @@ process.exit(0);
 `;
 
 t.test(
-  'COA-3 · CON-2 · DUR-1 · a run under way is ended and delivered, a burst becomes a run of the next start',
+  'COA-3 · CON-2 · DUR-1 · a run under way is ended and delivered, a batch becomes a run of the next start',
   async (t) => {
     const home = makeHome(t, {
       'config.yaml': webhookConfig(
@@ -148,7 +148,7 @@ t.test(
   },
 );
 
-for (const { front, skip } of fronts) {
+for (const { front, skip } of httpServers) {
   t.test(`CON-2 · a sender whose script outlasts the drain is asked to come back (${front})`, { skip }, async (t) => {
     const home = makeHome(t, {
       'config.yaml': webhookConfig('        slow: {script: hang.sh, script_timeout_seconds: 600}\n', {

@@ -15,7 +15,7 @@ import {
   startGateway,
   wordsOf,
 } from '../support/mcp/gateway.ts';
-import { type Harm, hostilePeer, manySchemas, mostForms } from '../support/mcp/hostile-peer.ts';
+import { type Harm, hostilePeer, manySchemas, maxForms } from '../support/mcp/hostile-peer.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { jsonPeer } from '../support/mcp/json-peer.ts';
 import { listingPeer } from '../support/mcp/listing-peer.ts';
@@ -87,7 +87,7 @@ t.test('SRV-1 · of a flood of forms that belong to no call a person has four, a
 
   await eventually(async () => {
     const { answered } = JSON.parse(wordsOf(await gateway.call('mcp__hostile__tool'))) as { answered: number };
-    return answered === mostForms - 4 ? true : undefined;
+    return answered === maxForms - 4 ? true : undefined;
   });
 
   t.equal((await gateway.approvals()).length, 4);

@@ -3,8 +3,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { sampleNames } from '../../machines/webhook/samples.ts';
 import { askCli, startBlocked, startDaemon } from '../support/daemon.ts';
-import { fronts, noBinary } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
+import { httpServers, noBinary } from '../support/http-servers.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { until } from '../support/processes.ts';
 import { answersIn, openRaw } from '../support/raw-http.ts';
@@ -35,8 +35,8 @@ const agent = `printf '%s|' "$AGENT_ROUTE" "$AGENT_EVENT" "$AGENT_DELIVERY_ID" "
 exec cat
 `;
 
-for (const { front, skip } of fronts) {
-  t.test(`on the ${front} front`, { skip }, async (t) => {
+for (const { front, skip } of httpServers) {
+  t.test(`on the ${front} HTTP server`, { skip }, async (t) => {
     t.test('RTE-3 · DIS-1 · DIS-3 · a signed event becomes a run whose response is delivered', async (t) => {
       const home = makeHome(t, {
         'config.yaml': config(
@@ -216,7 +216,7 @@ for (const { front, skip } of fronts) {
       },
     );
 
-    t.test('IDM-2 · EVT-1 · FIL-1 · SIG-2 · headers beyond ASCII are read as UTF-8 on every front', async (t) => {
+    t.test('IDM-2 · EVT-1 · FIL-1 · SIG-2 · headers beyond ASCII are read as UTF-8 on every HTTP server', async (t) => {
       const token = 'geheißmnis-secret';
       const home = makeHome(t, {
         'config.yaml': config(
@@ -294,7 +294,7 @@ for (const { front, skip } of fronts) {
       t.equal(daemon.log.filter(({ message }) => message.startsWith('response: ')).length, 1);
     });
 
-    t.test('COA-1 · COA-2 · COA-3 · a burst becomes one run of the newest event', async (t) => {
+    t.test('COA-1 · COA-2 · COA-3 · a batch becomes one run of the newest event', async (t) => {
       const home = makeHome(t, {
         'config.yaml': config(
           front,

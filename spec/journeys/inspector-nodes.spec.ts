@@ -139,18 +139,18 @@ t.test(
         .getByText(/^Serving/)
         .waitFor();
       const underWay = new Set<unknown>();
-      let most = 0;
+      let max = 0;
       page.on('requestfinished', (request) => underWay.delete(request));
       page.on('request', (request) => {
         if (!calls('gateway.nodes')(request)) return;
         underWay.add(request);
-        most = Math.max(most, underWay.size);
+        max = Math.max(max, underWay.size);
       });
       second.daemon.kill('SIGSTOP');
       await rowOf('eu-2')
         .getByText(/^No answer for/)
         .waitFor();
-      t.equal(most, 1, 'no question is asked while another is under way');
+      t.equal(max, 1, 'no question is asked while another is under way');
       second.daemon.kill('SIGCONT');
       await rowOf('eu-2')
         .getByText(/^Serving/)

@@ -7,8 +7,8 @@ import t, { type Test } from 'tap';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { Asked, Counts, Leak, Told } from '../support/counted-daemon.ts';
 import { askCli, type Daemon, followDaemon } from '../support/daemon.ts';
-import { fronts } from '../support/fronts.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
+import { httpServers } from '../support/http-servers.ts';
 import { openRaw } from '../support/raw-http.ts';
 import { postSigned } from '../support/sign.ts';
 import { secret, webhookConfig } from '../support/webhook-home.ts';
@@ -172,7 +172,7 @@ async function leavesEarly(port: number): Promise<void> {
   await raw.closed;
 }
 
-for (const { front, skip } of fronts) {
+for (const { front, skip } of httpServers) {
   t.test(`INS-1 · LIF-9 · CON-2 · nothing of a mixed load is left over (${front})`, { skip }, async (t) => {
     const home = makeLoadedHome(t, front);
     const daemon = await startCounted(t, home.path);

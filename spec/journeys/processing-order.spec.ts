@@ -2,8 +2,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { type Daemon, startDaemon } from '../support/daemon.ts';
-import { fronts } from '../support/fronts.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
+import { httpServers } from '../support/http-servers.ts';
 import { until } from '../support/processes.ts';
 import { openRaw } from '../support/raw-http.ts';
 import { type Answer, postSigned, type Sending } from '../support/sign.ts';
@@ -51,8 +51,8 @@ async function declare(daemon: Daemon, head: string, length: number): Promise<st
   return text.slice(0, 12);
 }
 
-for (const { front, skip } of fronts) {
-  t.test(`on the ${front} front`, { skip }, async (t) => {
+for (const { front, skip } of httpServers) {
+  t.test(`on the ${front} HTTP server`, { skip }, async (t) => {
     const { daemon, home } = await start(t, front);
     const send = (route: string, body: unknown, more: Partial<Sending> = {}) =>
       postSigned(`${daemon.url}/webhooks/${route}`, body, { secret, ...more });
@@ -213,7 +213,7 @@ t.test('IDM-2 · INS-2 · an event whose run failed releases its id: its redeliv
     postSigned(`${daemon.url}/webhooks/${route}`, { id: 1, n: id }, { secret, id });
   type Row = { readonly delivery_id: string; readonly status: string; readonly id: string };
   const runs = async (status: string) => (await cliJson(home.path, 'runs', 'list', '--status', status)) as Row[];
-  /** Those of the bursts may be one burst, or two on a slow machine. */
+  /** Those of the batches may be one batch, or two on a slow machine. */
   const haveEnded = (status: string) =>
     until(async () => ((await cliJson(home.path, 'events', '--status', status)) as Row[]).length === 3);
   const why = async (key: string) => JSON.stringify(await cliJson(home.path, 'inspect', 'why', key));
@@ -227,7 +227,7 @@ t.test('IDM-2 · INS-2 · an event whose run failed releases its id: its redeliv
   const answers = await Promise.all([1, 2, 3].map(() => send('plain', 'a')));
 
   t.same(answers.map(({ status }) => status).sort(), [200, 200, 202], 'of equal ids at one instant one runs');
-  // Each event of a burst releases its own.
+  // Each event of a batch releases its own.
   for (const id of ['b', 'c']) t.equal((await send('co', id)).status, 202);
   await haveEnded('delivered');
   t.match((await send('plain', 'a')).body, { status: 'duplicate' }, 'what has run keeps its id');

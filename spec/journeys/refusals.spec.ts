@@ -2,8 +2,8 @@
 
 import t from 'tap';
 import { askCli, type Daemon, startDaemon } from '../support/daemon.ts';
-import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
+import { httpServers } from '../support/http-servers.ts';
 import { postSigned, signGithub } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 
@@ -31,8 +31,8 @@ async function post(daemon: Daemon, route: string, id: string, headers = {}): Pr
   return response.status;
 }
 
-for (const { front, skip } of fronts) {
-  t.test(`on the ${front} front`, { skip }, async (t) => {
+for (const { front, skip } of httpServers) {
+  t.test(`on the HTTP server ${front}`, { skip }, async (t) => {
     const home = makeHome(t, {
       'config.yaml': webhookConfig(routes, { more: `gateway: {front: ${front}, journal: memory}\n` }),
     });

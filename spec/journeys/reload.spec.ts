@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { askCli, runCli, startBlocked, startDaemon } from '../support/daemon.ts';
-import { fronts, noUws } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
+import { httpServers, noUws } from '../support/http-servers.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { postSigned } from '../support/sign.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
@@ -91,7 +91,7 @@ t.test(
   },
 );
 
-for (const { front, skip } of fronts) {
+for (const { front, skip } of httpServers) {
   t.test(
     `ADP-1 · CFG-2 · a reload to an address that is taken changes nothing and says so (${front})`,
     { skip },
@@ -144,7 +144,7 @@ for (const { front, skip } of fronts) {
         'config.yaml',
         webhookConfig('        two: {}\n', { more: `gateway: {front: ${other}}`, port: taken.port }),
       );
-      t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0, 'another front on the same port');
+      t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0, 'another HTTP server on the same port');
       t.equal((await postSigned(`${next}/webhooks/two`, {}, { secret })).status, 202);
 
       home.write(

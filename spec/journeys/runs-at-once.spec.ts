@@ -59,7 +59,7 @@ t.test('DIS-3 · so many runs at once over all, so many of one route', async (t)
   await steps(home, 8);
 });
 
-t.test('COA-3 · a burst that settles while the run before it is under way waits for it', async (t) => {
+t.test('COA-3 · a batch that settles while the run before it is under way waits for it', async (t) => {
   const routes = '        co: {prompt: "{n}", coalesce: {key: id, window_seconds: 0.1, max_wait_seconds: 1}}\n';
   const { daemon, home } = await start(t, routes, 4);
   await send(daemon, 'co', 'a');

@@ -534,9 +534,9 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
   const times = Object.entries(takeOvers).map(([fault, all]) => {
     const sorted = all.sort((one, other) => one - other).map((ms) => Math.round(ms) / 1_000);
     const median = sorted[sorted.length >> 1] ?? 0;
-    const mostS = fault.startsWith('SIGSTOP') ? 12 : fault === 'SIGKILL' ? 3 : 7;
+    const maxS = fault.startsWith('SIGSTOP') ? 12 : fault === 'SIGKILL' ? 3 : 7;
     // A few could be chance on a busy machine.
-    if (sorted.length > 5) t.ok(median <= mostS, `${fault}: ${median} s of at most ${mostS}`);
+    if (sorted.length > 5) t.ok(median <= maxS, `${fault}: ${median} s of at most ${maxS}`);
     return `${fault}: median ${median} s, p95 ${sorted[Math.floor(sorted.length * 0.95)]} s`;
   });
   t.comment(

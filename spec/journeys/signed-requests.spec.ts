@@ -5,8 +5,8 @@ import { Webhook } from 'standardwebhooks';
 import t, { type Test } from 'tap';
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { askCli, type Daemon, type LogLine, startBlocked, startDaemon } from '../support/daemon.ts';
-import { fronts } from '../support/fronts.ts';
 import { makeHome } from '../support/home.ts';
+import { httpServers } from '../support/http-servers.ts';
 import { openRaw } from '../support/raw-http.ts';
 
 const shared = 'a-secret-shared-with-senders';
@@ -42,8 +42,8 @@ async function post(daemon: Daemon, route: string, text: string, headers: Record
   return { status: response.status, body: (await response.json()) as Record<string, unknown> };
 }
 
-for (const { front, skip } of fronts) {
-  t.test(`on the ${front} front`, { skip }, async (t) => {
+for (const { front, skip } of httpServers) {
+  t.test(`on the ${front} HTTP server`, { skip }, async (t) => {
     const daemon = await start(t, front);
 
     t.test('SIG-5 · a page of another port of this machine starts no run on a route without a secret', async (t) => {

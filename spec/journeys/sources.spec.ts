@@ -227,8 +227,8 @@ t.test(
       [401],
       'not for anybody',
     );
-    const greetings = await untilFull((count) => `{"type":"url_verification","challenge":"${count}"}`);
-    t.ok(greetings > 9 && greetings <= 20, `the allowance is ten a minute: ${greetings}`);
+    const handshakes = await untilFull((count) => `{"type":"url_verification","challenge":"${count}"}`);
+    t.ok(handshakes > 9 && handshakes <= 20, `the allowance is ten a minute: ${handshakes}`);
 
     const validation = '{"event":"endpoint.url_validation","payload":{"plainToken":"p1"}}';
     const encryptedToken = createHmac('sha256', zoom).update('p1').digest('hex');

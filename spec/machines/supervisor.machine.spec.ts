@@ -99,7 +99,7 @@ async function running(t: Test, input: Partial<SupervisorInput> = {}, plan?: Lis
 }
 
 t.test(
-  'DUR-1 · CON-2 · start goes down: journal and servers, the work that is remembered, then the front',
+  'DUR-1 · CON-2 · start goes down: journal and servers, the work that is remembered, then the HTTP server',
   async (t) => {
     const one = stage(t);
     t.same(one.steps(), ['journal starts', 'servers starts']);
@@ -112,7 +112,7 @@ t.test(
   },
 );
 
-t.test('CON-2 · LIF-9 · stop goes up: the front and its work, then the servers, last the journal', async (t) => {
+t.test('CON-2 · LIF-9 · stop goes up: the HTTP server and its work, then the servers, last the journal', async (t) => {
   const one = await running(t);
   one.root.send({ type: 'daemon.stop' });
   t.same(one.steps(), ['reloads refused', 'gateway hears gateway.drain']);
@@ -250,7 +250,7 @@ t.test('ADP-1 · CFG-2 · a reload that moves the listener adopts nothing before
   t.same(moved.steps(), ['home adopted', 'servers hears servers.reconcile']);
   await moved.says('servers', { type: 'servers.reconciled', fault: null });
   t.same(moved.steps(), ['in force: null']);
-  t.match(moved.context(), { listens: false }, 'a front that was switched off is not opened by a restart');
+  t.match(moved.context(), { listens: false }, 'an HTTP server that was switched off is not opened by a restart');
 
   const stayed = await running(t, {}, moves);
   stayed.root.send({ type: 'config.reload' });
@@ -261,7 +261,7 @@ t.test('ADP-1 · CFG-2 · a reload that moves the listener adopts nothing before
 });
 
 t.test(
-  'CFG-2 · a reload that is asked for while another is under way, or before the front stands, has its turn',
+  'CFG-2 · a reload that is asked for while another is under way, or before the HTTP server stands, has its turn',
   async (t) => {
     const early = stage(t, {}, stays);
     await early.says('journal', { type: 'journal.ready' });
@@ -303,11 +303,11 @@ t.test('DUR-1 · a journal that heals has its work taken up, whatever was under 
 
   const late = stage(t);
   await late.says('journal', { type: 'journal.unavailable', fault: 'full' });
-  t.same(late.value(), { up: 'opening' }, 'the front opens all the same, to answer 503');
+  t.same(late.value(), { up: 'opening' }, 'the HTTP server opens all the same, to answer 503');
   await late.says('journal', { type: 'journal.ready' });
   late.steps();
   await late.says('gateway', { type: 'gateway.opened', url: 'http://a:1' });
-  t.same([late.steps(), late.value()], [['work resumed'], { up: 'running' }], 'while the front was opening');
+  t.same([late.steps(), late.value()], [['work resumed'], { up: 'running' }], 'while the HTTP server was opening');
 
   const moving = await running(t, {}, moves);
   moving.root.send({ type: 'config.reload' });
@@ -319,7 +319,7 @@ t.test('DUR-1 · a journal that heals has its work taken up, whatever was under 
   t.same(
     moving.steps(),
     ['home adopted', 'servers hears servers.reconcile', 'in force: null', 'work resumed'],
-    'while the front moved',
+    'while the HTTP server moved',
   );
   t.match([moving.value(), moving.context()], [{ up: 'running' }, { recovers: false }], 'once');
 });

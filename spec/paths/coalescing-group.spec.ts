@@ -2,15 +2,15 @@ import t from 'tap';
 import { createActor, SimulatedClock } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
 import { compile } from '../../machines/base/compile.ts';
-import type { Burst } from '../../machines/webhook/coalesce.ts';
+import type { Batch } from '../../machines/webhook/coalesce.ts';
 import {
   coalescingGroupMachine,
   type GroupEvent,
   type GroupInput,
 } from '../../machines/webhook/coalescing-group.machine.ts';
 
-const burst: Burst = { id: 'b1', firstAtMs: 0, count: 1, latestEventKey: 'e1', dueAtMs: 1_000 };
-const later: Burst = { id: 'b2', firstAtMs: 500, count: 1, latestEventKey: 'e2', dueAtMs: 2_000 };
+const burst: Batch = { id: 'b1', firstAtMs: 0, count: 1, latestEventKey: 'e1', dueAtMs: 1_000 };
+const later: Batch = { id: 'b2', firstAtMs: 500, count: 1, latestEventKey: 'e2', dueAtMs: 2_000 };
 const input: GroupInput = { key: 'k', profile: 'default', route: 'r', burst, atMs: 0 };
 const machine = coalescingGroupMachine.provide({ actions: { openRun: () => {} } });
 
@@ -18,7 +18,7 @@ const events: readonly GroupEvent[] = [
   { type: 'event.joined', burst: later, atMs: 500 },
   { type: 'run.opened', run: 'b1', atMs: 500 },
   { type: 'run.refused', atMs: 500 },
-  { type: 'burst.gone', atMs: 500 },
+  { type: 'batch.gone', atMs: 500 },
   { type: 'run.finished', run: 'b1', atMs: 500 },
   { type: 'group.drain', atMs: 500 },
 ];
@@ -28,7 +28,7 @@ const waits = ['untilSettled', 'reopenDelay'].flatMap((delay) =>
   ),
 );
 
-t.test('COA-1 · COA-3 · every state is reached, and no burst is opened while a run is in flight but on drain', (t) => {
+t.test('COA-1 · COA-3 · every state is reached, and no batch is opened while a run is in flight but on drain', (t) => {
   const paths = getShortestPaths(machine, { input, events: [...events, ...waits], limit: 5_000 });
   const reached = new Set(paths.map(({ state }) => state.value));
   t.same([...reached].sort(), ['closed', 'dispatched', 'opening', 'pending', 'refused', 'settled']);
@@ -45,7 +45,7 @@ t.test('COA-1 · COA-3 · every state is reached, and no burst is opened while a
   t.end();
 });
 
-t.test('COA-1 · COA-3 · by the clock: quiet, cap, and a burst that waits for the run before it', (t) => {
+t.test('COA-1 · COA-3 · by the clock: quiet, cap, and a batch that waits for the run before it', (t) => {
   const clock = new SimulatedClock();
   const opened: string[] = [];
   const actor = createActor(
@@ -83,7 +83,7 @@ t.test('COA-1 · COA-3 · by the clock: quiet, cap, and a burst that waits for t
   t.end();
 });
 
-t.test('COA-3 · the end of another run lets no burst past the one in flight', (t) => {
+t.test('COA-3 · the end of another run lets no batch past the one in flight', (t) => {
   const clock = new SimulatedClock();
   const actor = createActor(compile(machine), { input: { ...input, inFlight: 'b0' }, clock });
   const state = (): unknown => (actor.getSnapshot() as unknown as { value: unknown }).value;
@@ -96,7 +96,7 @@ t.test('COA-3 · the end of another run lets no burst past the one in flight', (
   t.end();
 });
 
-t.test('COA-3 · the end of the run in flight is not missed while a burst is opened beside it', (t) => {
+t.test('COA-3 · the end of the run in flight is not missed while a batch is opened beside it', (t) => {
   for (const isRefused of [false, true]) {
     const clock = new SimulatedClock();
     const actor = createActor(compile(machine), { input: { ...input, inFlight: 'b0' }, clock });
@@ -106,13 +106,13 @@ t.test('COA-3 · the end of the run in flight is not missed while a burst is ope
     actor.send({ type: 'run.finished', run: 'b0', atMs: 0 });
     clock.increment(1_000);
     // Another gateway has opened it.
-    actor.send({ type: 'burst.gone', atMs: 1_000 });
+    actor.send({ type: 'batch.gone', atMs: 1_000 });
     t.equal((actor.getSnapshot() as unknown as { value: unknown }).value, 'closed', `refused: ${isRefused}`);
   }
   t.end();
 });
 
-t.test('COA-1 · a clock that is set back while a burst gathers does not lengthen its quiet', (t) => {
+t.test('COA-1 · a clock that is set back while a batch gathers does not lengthen its quiet', (t) => {
   const clock = new SimulatedClock();
   const actor = createActor(compile(machine), { input: { ...input, inFlight: 'b0', atMs: 900 }, clock });
   actor.start();

@@ -2,7 +2,7 @@ import t from 'tap';
 import { createActor, SimulatedClock } from 'xstate';
 import { getShortestPaths } from 'xstate/graph';
 import { compile } from '../../machines/base/compile.ts';
-import { longestTimerMs } from '../../machines/base/timer.ts';
+import { maxTimerMs } from '../../machines/base/timer.ts';
 import {
   type CronJobContext,
   type CronJobEvent,
@@ -135,10 +135,10 @@ t.test('CRN-1 · by the clock: waits, fires, stands by its run, and waits again'
 });
 
 t.test('CRN-1 · a wait longer than a timer can be is continued', (t) => {
-  const dueAtMs = longestTimerMs * 2 + 5;
+  const dueAtMs = maxTimerMs * 2 + 5;
   const { clock, did, state } = rig(dueAt(dueAtMs));
-  clock.increment(longestTimerMs);
-  clock.increment(longestTimerMs);
+  clock.increment(maxTimerMs);
+  clock.increment(maxTimerMs);
   t.same([state(), did], ['scheduled', ['plan', 'plan', 'plan']]);
   clock.increment(4);
   t.equal(state(), 'scheduled');
@@ -179,7 +179,7 @@ t.test(
     t.same([state(), did.at(-1)], ['skipping', 'pass 1000: paused']);
     send({ type: 'firing.settled' });
     t.same([state(), context().dropped, context().dueAtMs], ['paused', true, null]);
-    clock.increment(longestTimerMs - 1);
+    clock.increment(maxTimerMs - 1);
     t.equal(did.filter((one) => one.startsWith('pass')).length, 1, 'one entry for the whole pause');
     paused = false;
     send({ type: 'job.changed', atMs: clock.now() });
@@ -198,7 +198,7 @@ t.test('CRN-1 · a change, a set clock and a removal reach the job wherever it r
   t.equal(did.length, 3);
   send({ type: 'job.remove' });
   t.equal(state(), 'removed');
-  clock.increment(longestTimerMs);
+  clock.increment(maxTimerMs);
   t.equal(did.length, 3, 'nothing is left to wake');
 
   const idle = rig(() => ({ kind: 'idles', why: 'never' }));

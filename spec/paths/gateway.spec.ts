@@ -22,9 +22,9 @@ function makeGateway(move: GatewayContext = { url: 'http://a:2', fault: null }) 
       deliveries: pool,
       platforms: pool,
       cronJobs: pool,
-      openFront: fromPromise<GatewayContext, undefined>(() => Promise.resolve({ url: 'http://a:1', fault: null })),
-      moveFront: fromPromise<GatewayContext, undefined>(() => Promise.resolve(move)),
-      closeFront: fromPromise<undefined, undefined>(() => {
+      openHttpServer: fromPromise<GatewayContext, undefined>(() => Promise.resolve({ url: 'http://a:1', fault: null })),
+      moveHttpServer: fromPromise<GatewayContext, undefined>(() => Promise.resolve(move)),
+      closeHttpServer: fromPromise<undefined, undefined>(() => {
         steps.push('close');
         return new Promise((resolve) => {
           closed = () => resolve(undefined);
@@ -38,7 +38,7 @@ function makeGateway(move: GatewayContext = { url: 'http://a:2', fault: null }) 
     actions: {
       flushGroups: () => steps.push('flush'),
       settleGroups: () => steps.push('settle'),
-      retireFront: () => steps.push('retire'),
+      retireHttpServer: () => steps.push('retire'),
       startSchedule: () => steps.push('start'),
       stopSchedule: () => steps.push('stop'),
     },
@@ -65,7 +65,7 @@ function makeGateway(move: GatewayContext = { url: 'http://a:2', fault: null }) 
   };
 }
 
-t.test('COA-1 · CON-2 · a drain flushes bursts at once, and again once the front has closed', async (t) => {
+t.test('COA-1 · CON-2 · a drain flushes batches at once, and again once the HTTP server has closed', async (t) => {
   const { steps, report, settled, close } = makeGateway();
   report({ type: 'gateway.open', enabled: true, fault: null });
   t.equal(await settled(), 'listening');
@@ -78,7 +78,7 @@ t.test('COA-1 · CON-2 · a drain flushes bursts at once, and again once the fro
 });
 
 t.test(
-  'CRN-1 · cron jobs are fired once the gateway stands, with or without its front, and not in a drain',
+  'CRN-1 · cron jobs are fired once the gateway stands, with or without its HTTP server, and not in a drain',
   async (t) => {
     for (const enabled of [true, false]) {
       const { steps, report, settled } = makeGateway();
@@ -108,7 +108,7 @@ t.test('CFG-2 · a reload is answered by what came of the move', async (t) => {
     gateway.report({ type: 'gateway.reopen', enabled: true, fault: null });
     t.equal(await gateway.settled(), state);
     t.same([gateway.facts.at(-1), gateway.context()], [fact, move]);
-    t.same(gateway.steps.slice(1), steps, 'COA-1: bursts end with their front');
+    t.same(gateway.steps.slice(1), steps, 'COA-1: batches end with their HTTP server');
   }
 });
 
@@ -129,6 +129,6 @@ t.test('CFG-3 · a gateway whose routes are broken stays closed and says why', a
   t.same(
     [steps, context()],
     [['start', 'retire', 'settle'], { url: null, fault: null }],
-    'COA-1: bursts end with their front',
+    'COA-1: batches end with their HTTP server',
   );
 });

@@ -111,7 +111,7 @@ t.test('CON-2 · the servers are stopped last: the end comes by them, or by the 
   t.end();
 });
 
-t.test('DUR-1 · INS-1 · the work is taken up before the front opens, after a crash too', (t) => {
+t.test('DUR-1 · INS-1 · the work is taken up before the HTTP server opens, after a crash too', (t) => {
   for (const { from, event, to } of moves) {
     const way = `${from} ${event} ${to}`;
     if (to.startsWith('up.') && !from.startsWith('up.')) t.equal(to, 'up.resuming', way);

@@ -32,7 +32,7 @@ export const onlyInAll: readonly RegExp[] = [
 ];
 
 /** Files of the native HTTP server: they start with what lets it load, where that is at hand. */
-export const ofNative = /\/runtime\/http\/(?:fronts|connections)\./;
+export const ofNative = /\/runtime\/http\/(?:httpServers|connections)\./;
 
 /** Packages and built-ins that reach outside the process, or keep state for all of it. */
 const outside =
@@ -52,8 +52,8 @@ const alone: readonly RegExp[] = [
 const ofLogin = /\/journeys\/(?:[\w-]*login[\w-]*|client-identification|device-approval|token-refresh)\./;
 
 /** So few that there are units enough for every processor to the end. */
-const mostJourneys = 7;
-const mostFiles = 30;
+const maxJourneys = 7;
+const maxFiles = 30;
 
 /**
  * The units in the order in which to start them: pages in the browser, which share it, logins, other journeys, the rest, of
@@ -76,10 +76,10 @@ export function planUnits(choice: Choice): readonly Unit[] {
   return [
     pages,
     logins,
-    ...chunks(rest.filter(isJourney), mostJourneys),
+    ...chunks(rest.filter(isJourney), maxJourneys),
     ...chunks(
       rest.filter((file) => !isJourney(file)),
-      mostFiles,
+      maxFiles,
     ),
     ...files.filter(isAlone).map((file) => [file]),
     ...divided(pure, choice.groups),
@@ -92,8 +92,8 @@ function isChosen(file: string, { all, words }: Choice): boolean {
 }
 
 /** Neighbours stay together: they import the same modules. */
-function chunks(files: readonly string[], most: number): readonly Unit[] {
-  return files.flatMap((_, index) => (index % most === 0 ? [files.slice(index, index + most)] : []));
+function chunks(files: readonly string[], max: number): readonly Unit[] {
+  return files.flatMap((_, index) => (index % max === 0 ? [files.slice(index, index + max)] : []));
 }
 
 /** Neighbours go to different groups, so that one folder of slow specs is spread over all. */

@@ -248,7 +248,7 @@ t.test('files share a process with those of their kind, save those that need it 
   const units = planUnits({ folder: 'dist/spec', all: false, words: [], groups: 2 });
   const unitOf = (name: string): readonly string[] =>
     units.find((unit) => unit.includes(`dist/spec/${name}.spec.js`)) ?? [];
-  t.equal(unitOf('runtime/http/fronts').length, 1, 'starts with what lets the native server load');
+  t.equal(unitOf('runtime/http/http-servers').length, 1, 'starts with what lets the native server load');
   t.equal(unitOf('machines/base/pool').length, 1, 'measures the collector');
   t.ok(unitOf('machines/webhook/verifier').length > 50);
   const neighbours = unitOf('runtime/doctor/check-lock');

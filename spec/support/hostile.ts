@@ -96,7 +96,7 @@ function opened(part: string, depth: number): string {
 }
 
 /** Characters of one run or nesting; what is far longer is tried once each, where the growth of time is checked. */
-const longest = 400;
+const maxLength = 400;
 
 function hostileText({ parts, fields, frames = [] }: HostileParser): fc.Arbitrary<string> {
   const piece = fc.oneof(
@@ -104,7 +104,7 @@ function hostileText({ parts, fields, frames = [] }: HostileParser): fc.Arbitrar
     { weight: 2, arbitrary: fc.constantFrom(...atoms) },
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 8 }) },
   );
-  const count = fc.integer({ min: 1, max: longest });
+  const count = fc.integer({ min: 1, max: maxLength });
   const mixed = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join(''));
   const long = fc.tuple(mixed, piece, count, mixed).map(([before, one, times, after]) => {
     return before + one.repeat(Math.ceil(times / Math.max(1, one.length))) + after;
@@ -149,7 +149,7 @@ function hostileJson(fields: readonly string[]): fc.Arbitrary<string> {
     text.map((one) => JSON.stringify(one)),
     fc.constant(JSON.stringify(polluting)),
     fc
-      .tuple(fc.integer({ min: 1, max: longest / 8 }), fc.option(key, { nil: undefined }))
+      .tuple(fc.integer({ min: 1, max: maxLength / 8 }), fc.option(key, { nil: undefined }))
       .map(([d, k]) => nested(d, k)),
   );
   const { value } = fc.letrec<{ value: string; list: string; object: string }>((tie) => ({

@@ -18,7 +18,7 @@ interface Wait {
   dueMs: number;
 }
 
-const longestMs = 2 ** 31 - 1;
+const maxMs = 2 ** 31 - 1;
 
 /** The time of one test, which stands still unless the test lets it pass. */
 export function lentTime(t: { teardown(end: () => void): void }): LentTime {
@@ -43,7 +43,7 @@ export function lendTime({ runs }: { readonly runs: boolean }): LentTime {
     clear(beat);
     let nextMs = Number.POSITIVE_INFINITY;
     for (const { dueMs } of waits.values()) nextMs = Math.min(nextMs, dueMs);
-    if (nextMs < Number.POSITIVE_INFINITY) beat = begin(fireDue, Math.min(longestMs, nextMs - nowMs())).unref();
+    if (nextMs < Number.POSITIVE_INFINITY) beat = begin(fireDue, Math.min(maxMs, nextMs - nowMs())).unref();
   };
   const fireDue = (): void => {
     const atMs = nowMs();
@@ -61,7 +61,7 @@ export function lendTime({ runs }: { readonly runs: boolean }): LentTime {
     (repeats: boolean) =>
     (fire: (...given: unknown[]) => void, ms = 1, ...given: unknown[]): NodeJS.Timeout => {
       // A real one, which may be cleared and holds the process or not as ever, and does not fire by itself.
-      const handle = begin(() => {}, longestMs);
+      const handle = begin(() => {}, maxMs);
       const { refresh } = handle;
       const waitMs = Math.max(1, ms);
       handle.refresh = () => {

@@ -2,7 +2,7 @@
 
 const times = 16;
 /** Linear work grows 16 times, quadratic work 256 times. */
-const mostGrowth = 64;
+const maxGrowth = 64;
 const rounds = 8;
 /** Shorter measurements would be noise. */
 const leastMicroseconds = 2_000;
@@ -12,7 +12,7 @@ export function isLinear(prepare: (size: number) => () => unknown, size: number)
   const [small, large] = [prepare(size), prepare(size * times)];
   const least = Math.min(...Array.from({ length: rounds }, () => costOf(small)));
   // Noise only adds, so one round below the limit decides; work that is not linear has none, however often it is asked.
-  return Array.from({ length: 4 * rounds }).some(() => costOf(large) < mostGrowth * least);
+  return Array.from({ length: 4 * rounds }).some(() => costOf(large) < maxGrowth * least);
 }
 
 /** The CPU time of one call, in microseconds. */

@@ -7,7 +7,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { whyNotLoadable } from '../../runtime/http/native.ts';
-import { noBinary } from './fronts.ts';
+import { noBinary } from './http-servers.ts';
 
 const cache = resolve('node_modules/.cache/debian-13');
 const triplet = process.arch === 'arm64' ? 'aarch64-linux-gnu' : 'x86_64-linux-gnu';

@@ -14,9 +14,9 @@ fc.configureGlobal({
   ...(seed === undefined ? {} : { seed: Number(seed), numRuns: runs(100) }),
 });
 
-/** How many cases to check of a property that deserves so many; in `npm test`, which repeats the same ones, at most `most`. */
-export function runs(wanted: number, most = 50): number {
-  return isEachTier ? Math.min(wanted, most) : wanted;
+/** How many cases to check of a property that deserves so many; in `npm test`, which repeats the same ones, at most `max`. */
+export function runs(wanted: number, max = 50): number {
+  return isEachTier ? Math.min(wanted, max) : wanted;
 }
 
 export { fc };

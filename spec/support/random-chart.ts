@@ -57,7 +57,7 @@ export const drawn: fc.Arbitrary<Drawn> = fc.integer({ min: 2, max: 6 }).chain((
 );
 
 /** A chart that pokes itself at every entry would never end. */
-const mostPokes = 12;
+const maxPokes = 12;
 
 interface Context {
   readonly count: number;
@@ -126,7 +126,7 @@ export function machineOf({ states, hasFinal }: Drawn, acts: Act[]): AnyStateMac
     actions: {
       note: ({ context }, { what }: { what: string }) => void acts.push([what, context]),
       pokes: ({ context, self }) => {
-        if ((context as Context).count < mostPokes) self.send({ type: 'poke' } as never);
+        if ((context as Context).count < maxPokes) self.send({ type: 'poke' } as never);
       },
       halts: ({ self }) => (self as unknown as { _stop(): void })._stop(),
       fails: () => {

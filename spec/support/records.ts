@@ -95,7 +95,7 @@ export function plainFacts(compiled: CompiledRoute): RequestFacts {
     partOf: () => undefined,
     parsed: () => ({ ok: true, value: {} }),
     secondsUntilFree: () => undefined,
-    secondsUntilGreeting: () => undefined,
+    secondsUntilHandshake: () => undefined,
     signatureHolder: () => undefined,
     list: () => undefined,
   };

@@ -2,7 +2,7 @@
 
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
-import { createBursts } from '../../actors/webhook/bursts.ts';
+import { createBatches } from '../../actors/webhook/batches.ts';
 import { createQueueOrder } from '../../runtime/dispatch/queue-order.ts';
 import type { ResumePorts } from '../../runtime/dispatch/recovery.ts';
 import { createSettleRun } from '../../runtime/dispatch/responses.ts';
@@ -18,7 +18,7 @@ export function resumePorts(
   return {
     keeper,
     writer: createRecordWriter(keeper),
-    bursts: createBursts(keeper),
+    batches: createBatches(keeper),
     pools,
     settleRun: createSettleRun({ keeper, pools }),
     nowMs,
@@ -32,7 +32,7 @@ export function resumePorts(
     older: { note: () => {}, look: async () => {} },
     bound: () => 1_000,
     room: () => 1_000 - pools().runs.size,
-    inMemory: () => ({ most: 4_000, share: 64, total: 0, queues: new Map() }),
+    inMemory: () => ({ max: 4_000, share: 64, total: 0, queues: new Map() }),
     signal: () => signal,
     ...more,
   };

@@ -6,5 +6,5 @@ process.exitCode = await runDaemon({
   home: process.env.AGENT_HOME ?? '',
   env: process.env,
   version: 'small',
-  mostWaiting: 4,
+  maxWaiting: 4,
 });

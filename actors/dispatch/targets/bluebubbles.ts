@@ -15,7 +15,7 @@ const queryOf = ({ option }: Context): URLSearchParams => new URLSearchParams({ 
 export const bluebubbles: Description = {
   name: 'bluebubbles',
   needs: ['api_base', 'password'],
-  limit: { most: 10_000, unit: 'utf16' },
+  limit: { max: 10_000, unit: 'utf16' },
   maxPieces: 10,
   places: {
     form: /^(?:(?:iMessage|SMS|RCS|any);[-+];\S{1,200}|\+\d{5,15}|[^\s;@]+@[^\s;@]+)$/,

@@ -23,7 +23,7 @@ import {
 
 const tokenPath = '/v1.0/oauth2/accessToken';
 /** An app's message is limited to 15,000 bytes, and most characters on this platform take three. */
-const limit = { most: 4_000, unit: 'utf16' } as const;
+const limit = { max: 4_000, unit: 'utf16' } as const;
 /** A robot that sends more than 20 messages in a minute is blocked for ten minutes. */
 const robotPauseMs = 600_000;
 

@@ -21,7 +21,7 @@ export const discord: Description = {
   name: 'discord',
   base: 'https://discord.com/api/v10',
   needs: ['token'],
-  limit: { most: 2_000, unit: 'utf16' },
+  limit: { max: 2_000, unit: 'utf16' },
   maxPieces: 20,
   deduplicatesForMs: nonceLifetimeMs,
   placeProblem: (chat, extra) => placeProblemOf('discord', wordOf(extra, 'thread_id') ?? chat),

@@ -6,7 +6,7 @@
 
 import { getSystemErrorName } from 'node:util';
 import { cut } from '../../../machines/base/json.ts';
-import { longestTimerMs } from '../../../machines/base/timer.ts';
+import { maxTimerMs } from '../../../machines/base/timer.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { mailAddress } from '../../../machines/config/targets.ts';
 import {
@@ -102,9 +102,9 @@ const implicitTlsPort = 465;
 /** A reply may take so many times `timeout_seconds`. */
 const replyTimes = 6;
 const submissionPort = 587;
-const longestSubject = 120;
+const maxSubjectLength = 120;
 /** Servers commonly accept 10 MB and more. */
-const mostBytes = 5_000_000;
+const maxBytes = 5_000_000;
 
 export function createEmail(settings: PlatformSettings, ports: MailPorts): PlatformTarget {
   const { createMailTransport = nodemailerTransport } = ports;
@@ -135,7 +135,7 @@ export function createEmail(settings: PlatformSettings, ports: MailPorts): Platf
   return createPieceTarget(
     {
       name: 'email',
-      limit: { most: mostBytes, unit: 'utf8Bytes' },
+      limit: { max: maxBytes, unit: 'utf8Bytes' },
       maxPieces: 1,
       takesEmpty: true,
       problem:
@@ -203,7 +203,7 @@ function transportOptions(
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     // RFC 5321 §4.5.3.2: a server may examine a text for minutes before it answers.
-    socketTimeout: Math.min(replyTimes * timeoutMs, longestTimerMs),
+    socketTimeout: Math.min(replyTimes * timeoutMs, maxTimerMs),
     disableFileAccess: true,
     disableUrlAccess: true,
     transactionLog: true,
@@ -296,7 +296,7 @@ function subjectOf(text: string): string {
     .map((one) => one.replace(/^[#>*\s-]+/, '').trim())
     .find((one) => one !== '' && !one.startsWith('```'));
   const subject = (line ?? 'Message').replace(/\p{Cc}/gu, ' ');
-  return cut(subject, longestSubject) === subject ? subject : `${cut(subject, longestSubject - 1).trimEnd()}…`;
+  return cut(subject, maxSubjectLength) === subject ? subject : `${cut(subject, maxSubjectLength - 1).trimEnd()}…`;
 }
 
 /** A message id with its brackets; undefined if it is not one. */

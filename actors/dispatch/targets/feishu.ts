@@ -18,7 +18,7 @@ export const feishu: Description = {
   base: 'https://open.feishu.cn',
   needs: ['app_id', 'app_secret'],
   // The request is limited to 150 KB, in which a character takes up to three bytes and a line end four.
-  limit: { most: 30_000, unit: 'utf16' },
+  limit: { max: 30_000, unit: 'utf16' },
   maxPieces: 10,
   // A text message has mentions, four styles, and links that hide their address.
   inert: (text) => withoutTags(text, 'at\\b|[bius]>').replace(/\](?=\()/g, ']\u2060'),

@@ -12,7 +12,7 @@ const reference = /^((?!\.+\/)[\w.-]+)\/((?!\.+#)[\w.-]+)#([1-9]\d{0,9})$/;
 export const giteaComment: Description = {
   name: 'gitea_comment',
   needs: ['api_base', 'token'],
-  limit: { most: 65_536, unit: 'utf16' },
+  limit: { max: 65_536, unit: 'utf16' },
   maxPieces: 10,
   inert: (text) => withoutMentions(text),
   places: {

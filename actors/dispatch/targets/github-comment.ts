@@ -39,9 +39,9 @@ export interface GithubClient {
 const repoPattern = /^(?!\.+\/)[\w.][\w.-]*\/(?!\.+$)[\w.][\w.-]*$/;
 const numberPattern = /^[1-9]\d{0,9}$/;
 /** GitHub refuses longer comments. */
-const limit = { most: 65_536, unit: 'utf16' } as const;
+const limit = { max: 65_536, unit: 'utf16' } as const;
 /** More comments under one pull request would not be read. */
-const mostComments = 10;
+const maxComments = 10;
 const passed = [
   'GH_CONFIG_DIR',
   'XDG_CONFIG_HOME',
@@ -91,8 +91,8 @@ export function createGithubComment(
     {
       name: 'github_comment',
       limit,
-      maxPieces: mostComments,
-      inert: (text) => withoutMentions(text, limit.most),
+      maxPieces: maxComments,
+      inert: (text) => withoutMentions(text, limit.max),
       extraProblem,
       placeKeys: ['repo', 'pr_number'],
       placeFrom({ repo, pr_number }) {

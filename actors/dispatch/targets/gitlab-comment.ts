@@ -17,7 +17,7 @@ export const gitlabComment: Description = {
   name: 'gitlab_comment',
   base: 'https://gitlab.com',
   needs: ['token'],
-  limit: { most: 1_000_000, unit: 'codePoints' },
+  limit: { max: 1_000_000, unit: 'codePoints' },
   maxPieces: 1,
   // Also in code: GitLab reads quick actions before it decides what is code.
   inert: (text) => withoutQuickActions(withoutMentions(text)),

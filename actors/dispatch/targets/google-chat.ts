@@ -16,7 +16,7 @@ export const googleChat: Description = {
   name: 'google_chat',
   needs: ['url'],
   // The limit is 32,000 bytes per message, with the thread and the JSON around both.
-  limit: { most: 27_000, unit: 'jsonBytes' },
+  limit: { max: 27_000, unit: 'jsonBytes' },
   maxPieces: 10,
   // The platform does not document how long it remembers a request.
   deduplicatesForMs: 120_000,

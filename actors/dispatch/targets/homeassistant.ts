@@ -21,7 +21,7 @@ const commands = /^(?:(?:command|request|clear|delete|remove|update)_\w+|tts)$/i
 export const homeAssistant: Description = {
   name: 'homeassistant',
   needs: ['api_base', 'token'],
-  limit: { most: 4_096, unit: 'utf16' },
+  limit: { max: 4_096, unit: 'utf16' },
   maxPieces: 5,
   takesEmpty: true,
   // The notify services render message and title as templates.

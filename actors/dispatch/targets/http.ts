@@ -10,7 +10,7 @@ import { isJsonObject, scalarText } from '../../../machines/base/json.ts';
 import { sources } from '../../../machines/config/sources.ts';
 import { signEvent } from '../../../machines/webhook/sign-event.ts';
 import type { Description } from './described-target.ts';
-import { passing, saying } from './platform-target.ts';
+import { saying, transientFailure } from './platform-target.ts';
 
 // Only the signature with a shared secret.
 const { byPublicKey: _, ...scheme } = sources['standard-webhooks'].schemes[0];
@@ -20,7 +20,7 @@ const known: ReadonlySet<number> = new Set([401, 403, 410, 413, 429]);
 export const http: Description = {
   name: 'http',
   needs: ['url', 'secret'],
-  limit: { most: 1_000_000, unit: 'jsonBytes' },
+  limit: { max: 1_000_000, unit: 'jsonBytes' },
   maxPieces: 1,
   takesEmpty: true,
   // Longer than the day in which the last attempt is made.
@@ -32,14 +32,14 @@ export const http: Description = {
     const json = { type, timestamp, data: { ...data, text } };
     const own = isJsonObject(settings.options.headers) ? settings.options.headers : {};
     const use = { name: 'http', secret: option('secret') };
-    const sealed = signEvent(scheme, use, { payload: json, id, path: '', nowMs: nowMs() });
+    const signed = signEvent(scheme, use, { payload: json, id, path: '', nowMs: nowMs() });
     return {
       path: '',
       json,
       ignoresBody: true,
       headers: {
         ...Object.fromEntries(Object.entries(own).map(([name, value]) => [name.toLowerCase(), scalarText(value)])),
-        ...sealed?.headers,
+        ...signed?.headers,
       },
     };
   },
@@ -48,6 +48,6 @@ export const http: Description = {
   judge(answer, _, { nowMs }) {
     const { status } = answer;
     if (status < 400 || status >= 500 || known.has(status)) return undefined;
-    return passing(answer, `the receiver did not accept the report (${saying(status)})`, nowMs());
+    return transientFailure(answer, `the receiver did not accept the report (${saying(status)})`, nowMs());
   },
 };

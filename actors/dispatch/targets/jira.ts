@@ -10,14 +10,14 @@ import { withFencesAs, withSingleStars } from '../../../machines/dispatch/chat-m
 import { withoutMentions, withoutWikiMarkup } from '../../../machines/dispatch/inert-text.ts';
 import type { Description } from './described-target.ts';
 
-const longest = 32_767;
+const maxLength = 32_767;
 /** For the marks of code blocks, which are longer than fences. */
 const room = 767;
 
 export const jira: Description = {
   name: 'jira',
   needs: ['api_base', 'token'],
-  limit: { most: longest - room, unit: 'utf16' },
+  limit: { max: maxLength - room, unit: 'utf16' },
   maxPieces: 10,
   inert: (text) => withoutWikiMarkup(withoutMentions(withSingleStars(text))),
   places: {
@@ -33,7 +33,7 @@ export const jira: Description = {
   call({ chat, text }) {
     // In the text a brace before a letter is defused, so no code ends the block.
     const wiki = withFencesAs('{noformat}', text);
-    return { path: `/rest/api/2/issue/${chat}/comment`, json: { body: wiki.length > longest ? text : wiki } };
+    return { path: `/rest/api/2/issue/${chat}/comment`, json: { body: wiki.length > maxLength ? text : wiki } };
   },
   accepted: ({ status }, { id }) => (status === 201 && typeof id === 'string' ? id : undefined),
   verify: {

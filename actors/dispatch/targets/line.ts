@@ -15,7 +15,7 @@ export const line: Description = {
   name: 'line',
   base: 'https://api.line.me',
   needs: ['token'],
-  limit: { most: 5_000, unit: 'utf16' },
+  limit: { max: 5_000, unit: 'utf16' },
   // Each counts towards the plan.
   maxPieces: 5,
   // An hour less than the platform remembers.

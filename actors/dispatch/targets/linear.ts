@@ -16,7 +16,7 @@ export const linear: Description = {
   name: 'linear',
   base: 'https://api.linear.app',
   needs: ['token'],
-  limit: { most: 65_536, unit: 'utf16' },
+  limit: { max: 65_536, unit: 'utf16' },
   maxPieces: 10,
   inert: (text) => withoutLinks(withoutMentions(text), profile),
   places: {

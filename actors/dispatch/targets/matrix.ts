@@ -17,7 +17,7 @@ export const matrix: Description = {
   name: 'matrix',
   needs: ['api_base', 'token'],
   // An event is limited to 65,536 bytes of JSON, including everything that the homeserver adds.
-  limit: { most: 60_000, unit: 'jsonBytes' },
+  limit: { max: 60_000, unit: 'jsonBytes' },
   maxPieces: 10,
   deduplicatesForMs: transactionLifetimeMs,
   headers: bearer,

@@ -8,7 +8,7 @@ import { withoutMentions } from '../../../machines/dispatch/inert-text.ts';
 import { bearer, type Description } from './described-target.ts';
 import { wordOf } from './platform-target.ts';
 
-const limit = { most: 16_383, unit: 'codePoints' } as const;
+const limit = { max: 16_383, unit: 'codePoints' } as const;
 /** `pendingPostIDsCacheTTL` in the server's app/post.go. */
 const pendingLifetimeMs = 30_000;
 
@@ -18,7 +18,7 @@ export const mattermost: Description = {
   limit,
   maxPieces: 10,
   // The server ignores mentions in code.
-  inert: (text) => withoutMentions(text, limit.most),
+  inert: (text) => withoutMentions(text, limit.max),
   deduplicatesForMs: pendingLifetimeMs,
   headers: bearer,
   call: ({ chat, text, extra, key }) => ({

@@ -12,7 +12,7 @@ export const ntfy: Description = {
   name: 'ntfy',
   base: 'https://ntfy.sh',
   needs: [],
-  limit: { most: 4_096, unit: 'utf8Bytes' },
+  limit: { max: 4_096, unit: 'utf8Bytes' },
   maxPieces: 10,
   places: { form: /^[\w-]{1,64}$/, is: 'a topic of letters, digits, "_" and "-"', keys: ['topic'] },
   headers: bearer,

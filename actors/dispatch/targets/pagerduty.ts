@@ -12,7 +12,7 @@ export const pagerduty: Description = {
   name: 'pagerduty',
   base: 'https://api.pagerduty.com',
   needs: ['token', 'from'],
-  limit: { most: 25_000, unit: 'utf16' },
+  limit: { max: 25_000, unit: 'utf16' },
   maxPieces: 5,
   // Notes are copied to the chats of an incident.
   inert: (text) => withoutMentions(text),

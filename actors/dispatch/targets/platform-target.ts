@@ -201,7 +201,8 @@ export function readStatus(
   if (status === 429) return rateLimited(said, { header: answer.headers.get('retry-after') }, words.nowMs);
   if (status < 300) return unknownOutcome(`the answer is not in the platform’s form (${said}); check api_base`);
   if (status < 400) return refused('permanent', `the answer is a redirect (${said}); check api_base`);
-  if (status === 408 || status === 425) return passing(answer, `the request was not taken (${said})`, words.nowMs);
+  if (status === 408 || status === 425)
+    return transientFailure(answer, `the request was not taken (${said})`, words.nowMs);
   if (status === 504 || status === 520 || status === 524)
     return unknownOutcome(`the platform took too long behind its proxy (${said})`);
   return status >= 500 ? failed(answer, said, words.nowMs) : refusedAs(classOf(status), said);
@@ -253,11 +254,11 @@ function failed(answer: HttpAnswer, said: string, nowMs: number): Undelivered {
   const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs) ?? 0;
   if (wait > 0 && (status === 429 || status === 503))
     return { kind: 'rateLimited', retryAfterMs: wait, reason: `the platform is busy (${said})` };
-  return passing(answer, `the platform failed (${said})`, nowMs);
+  return transientFailure(answer, `the platform failed (${said})`, nowMs);
 }
 
 /** A failure of this message that may pass, but not before the wait that the answer asks for. */
-export function passing({ headers }: HttpAnswer, reason: string, nowMs: number): Undelivered {
+export function transientFailure({ headers }: HttpAnswer, reason: string, nowMs: number): Undelivered {
   const wait = retryAfterMs({ header: headers.get('retry-after') }, nowMs) ?? 0;
   return { kind: 'transient', reason, ...(wait > 0 && { notBeforeMs: wait }) };
 }
@@ -319,19 +320,19 @@ const onlyPlaceholder = /^\{[\w.-]+\}$|\$\{/;
  * would hold up everything else, and let the platforms close connections that the gateway takes for open.
  */
 function isFarTooLong(text: string, { limit, maxPieces }: Wire): boolean {
-  return text.length > 4 * limit.most * maxPieces;
+  return text.length > 4 * limit.max * maxPieces;
 }
 
 function tooLong(length: number, unit: string, { limit, maxPieces }: Wire): Undelivered {
   return refused(
     'tooLong',
-    `a text of ${length} ${unit} is too long; ${maxPieces} messages of ${limit.most} are sent at most`,
+    `a text of ${length} ${unit} is too long; ${maxPieces} messages of ${limit.max} are sent at most`,
   );
 }
 
 /** A text over the limit is refused by counting, without splitting it. */
 function fits(text: string, { limit, maxPieces }: Wire): boolean {
-  return lengthIn(text, limit.unit) <= limit.most * maxPieces;
+  return lengthIn(text, limit.unit) <= limit.max * maxPieces;
 }
 
 /** How long a delivery id is known (IDM-1); after that its sender means another event. */

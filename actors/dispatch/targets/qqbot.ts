@@ -13,7 +13,7 @@ import { type Message, refusedAs, saying, wordOf, wrongPlace } from './platform-
 
 const repliesLifetimeMs = 300_000;
 /** Answers that one message may have. */
-const mostReplies = 5;
+const maxReplies = 5;
 const placePattern = /^(?:(user|group|channel|dm):)?([\w-]{1,128})$/;
 const chatForm = 'user:, group:, channel: or dm: and an id';
 const needsInbound =
@@ -34,8 +34,8 @@ export const qqbot: Description = {
   name: 'qqbot',
   base: 'https://api.sgroup.qq.com',
   needs: ['app_id', 'client_secret'],
-  limit: { most: 2_000, unit: 'entities' },
-  maxPieces: mostReplies,
+  limit: { max: 2_000, unit: 'entities' },
+  maxPieces: maxReplies,
   inert: (text) => withoutTags(withoutMentions(text), '[@#!]|qqbot-|emoji:'),
   deduplicatesForMs: repliesLifetimeMs,
   knowsAgain: (message) => hasSequence(message) && wordOf(message.extra, 'msg_id') !== undefined,
@@ -132,7 +132,7 @@ function hasSequence({ chat }: Pick<Message, 'chat'>): boolean {
 /** Stable for a delivery, and unlikely to collide with another delivery's answer to the same message. */
 function sequenceOf(key: string, index: number): number {
   const [high = 0, low = 0] = Buffer.from(key, 'base64url');
-  return ((high * 256 + low) % 12_000) * mostReplies + index + 1;
+  return ((high * 256 + low) % 12_000) * maxReplies + index + 1;
 }
 
 function pathOf({ chat }: Pick<Message, 'chat'>): string {

@@ -26,7 +26,7 @@ interface Sending {
 }
 
 /** A text in progress is finished if all requested pauses together are no longer than this. */
-const longestPauseMs = 30_000;
+const maxPauseMs = 30_000;
 
 /** For a pause that another delivery met; those that wait for it know it already. */
 function pausedFor(retryAfterMs: number): Undelivered {
@@ -51,7 +51,7 @@ export async function sendPieces(
   for (const [index, piece] of pieces.entries()) {
     if (index < (sent?.pieces ?? 0)) continue;
     if (index > (sent?.pieces ?? 0)) {
-      const leftMs = await pace?.turn(signal, longestPauseMs);
+      const leftMs = await pace?.turn(signal, maxPauseMs);
       if (signal.aborted) return partly(transient('stopped before the next piece was sent'), arrivedTo(index));
       if (leftMs !== undefined) return partly(pausedFor(leftMs), arrivedTo(index));
     }
@@ -63,9 +63,9 @@ export async function sendPieces(
       pausedMs += pauseMs;
       // Other deliveries to this platform wait as well.
       if (outcome.ofChat !== true) pace?.limited(pauseMs);
-      if (pausedMs > longestPauseMs) break;
+      if (pausedMs > maxPauseMs) break;
       await wait(pauseMs, signal);
-      const leftMs = signal.aborted ? undefined : await pace?.turn(signal, longestPauseMs);
+      const leftMs = signal.aborted ? undefined : await pace?.turn(signal, maxPauseMs);
       if (signal.aborted) break;
       if (leftMs !== undefined) {
         outcome = pausedFor(leftMs);

@@ -14,7 +14,7 @@ export const sentry: Description = {
   base: 'https://sentry.io',
   needs: ['token', 'organization'],
   // No limit is documented. Two equal pieces would become one comment, so a text is not split.
-  limit: { most: 320_000, unit: 'utf16' },
+  limit: { max: 320_000, unit: 'utf16' },
   maxPieces: 1,
   deduplicatesForMs: 3_600_000,
   inert: (text) => withoutMentions(text),

@@ -27,7 +27,7 @@ export const signal: Description = {
   // The default address of `signal-cli daemon --http`.
   base: 'http://localhost:8080',
   needs: [],
-  limit: { most: 2_000, unit: 'utf8Bytes' },
+  limit: { max: 2_000, unit: 'utf8Bytes' },
   maxPieces: 20,
   placeProblem: (chat) =>
     [number, uuid, username, group].some((form) => form.test(chat))

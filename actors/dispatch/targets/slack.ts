@@ -17,7 +17,7 @@ export const slack: Description = {
   name: 'slack',
   base: 'https://slack.com/api',
   needs: ['token'],
-  limit: { most: 4_000, unit: 'entities' },
+  limit: { max: 4_000, unit: 'entities' },
   maxPieces: 20,
   inert: (text) => withSingleStars(text.replace(/&(?:amp|lt|gt);/g, (entity) => escaped[entity] ?? entity)),
   headers: bearer,

@@ -23,7 +23,7 @@ export const sms: Description = {
     ...(option('api_secret') === '' ? ['auth_token'] : []),
     ...(option('messaging_service_sid') === '' ? ['from'] : []),
   ],
-  limit: { most: 1_600, unit: 'utf16' },
+  limit: { max: 1_600, unit: 'utf16' },
   maxPieces: 5,
   headers({ option }) {
     // An API key has a name and a secret of its own instead of the auth token.

@@ -15,7 +15,7 @@ export const teams: Description = {
   name: 'teams',
   needs: ['url'],
   // The limit is 28 KB per message, with the card around the text.
-  limit: { most: 27_000, unit: 'jsonBytes' },
+  limit: { max: 27_000, unit: 'jsonBytes' },
   maxPieces: 10,
   inert: (text) => withoutTags(withoutTemplates(text), 'at\\b'),
   places: { only: 'the chat or channel of the workflow' },

@@ -30,7 +30,7 @@ export const telegram: Description = {
   name: 'telegram',
   base: 'https://api.telegram.org',
   needs: ['token'],
-  limit: { most: 4_096, unit: 'utf16' },
+  limit: { max: 4_096, unit: 'utf16' },
   maxPieces: 20,
   inert: (text) => withoutMentions(text).replace(userScheme, '$&\u2060'),
   call({ chat, text, extra }, context) {

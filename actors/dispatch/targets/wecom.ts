@@ -18,7 +18,7 @@ const tokenCodes: ReadonlySet<unknown> = new Set([40014, 42001]);
 const common = {
   name: 'wecom',
   base: 'https://qyapi.weixin.qq.com',
-  limit: { most: 2_048, unit: 'utf8Bytes' },
+  limit: { max: 2_048, unit: 'utf8Bytes' },
   maxPieces: 10,
   // `<@id>` mentions a member, `<a href>` hides the target of a link.
   inert: (text) => withoutTags(text, '@|a\\b'),

@@ -19,7 +19,7 @@ export const weixin: Description = {
   name: 'weixin',
   base: 'https://ilinkai.weixin.qq.com',
   needs: ['token'],
-  limit: { most: 4_000, unit: 'utf16' },
+  limit: { max: 4_000, unit: 'utf16' },
   maxPieces: 10,
   placeProblem(chat, extra) {
     if (!/^[\w.@-]{3,128}$/.test(chat)) return wrongPlace(chat, 'a user’s id, which ends in @im.wechat');

@@ -28,7 +28,7 @@ import {
   wordOf,
 } from './platform-target.ts';
 
-const limit = { most: 4_096, unit: 'utf16' } as const;
+const limit = { max: 4_096, unit: 'utf16' } as const;
 /** One message per six seconds to the same recipient. */
 const pairWaitMs = 6_000;
 

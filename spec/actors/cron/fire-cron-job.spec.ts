@@ -3,7 +3,7 @@ import { createFireCronJob, type Entry } from '../../../actors/cron/fire-cron-jo
 import type { Journal } from '../../../actors/store/journal.ts';
 import { createKeeper, type JournalKeeper } from '../../../actors/store/keeper.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
-import { createBursts } from '../../../actors/webhook/bursts.ts';
+import { createBatches } from '../../../actors/webhook/batches.ts';
 import { type ClaimRequest, createClaimDelivery } from '../../../actors/webhook/claim-delivery.ts';
 import { done } from '../../../machines/base/fault.ts';
 import type { CronJob } from '../../../machines/cron/job.ts';
@@ -152,7 +152,7 @@ t.test('CRN-2 · schedule, webhook and hand take claims of one name, so that no 
   const { fire, keeper } = await gateway(journal, 'one');
   const claimDelivery = createClaimDelivery({
     keeper,
-    bursts: createBursts(keeper),
+    batches: createBatches(keeper),
     findJob: () => ({ kind: 'ready', ...job }),
     placeOf: () => undefined,
     hasRoom: () => true,

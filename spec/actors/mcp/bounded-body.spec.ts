@@ -1,6 +1,6 @@
 import t from 'tap';
 import { boundBody } from '../../../actors/mcp/bounded-body.ts';
-import { createTurnShare, mostLinesInTurn } from '../../../actors/mcp/turn-share.ts';
+import { createTurnShare, maxLinesInTurn } from '../../../actors/mcp/turn-share.ts';
 
 /** Bounds a body; counts how often its end is reported. */
 async function bound(response: Response, maxBytes: number) {
@@ -101,7 +101,7 @@ t.test('LIF-14 · of an event stream one turn hands over no more than its share,
   const share = createTurnShare();
   const bounded = await boundBody(flood, { maxBytes: 100, ended: () => {}, share });
   let inTurn = 0;
-  let most = 0;
+  let max = 0;
   let read = '';
   const decoder = new TextDecoder();
   for await (const chunk of bounded.body as unknown as AsyncIterable<Uint8Array>) {
@@ -112,13 +112,13 @@ t.test('LIF-14 · of an event stream one turn hands over no more than its share,
       });
     }
     inTurn += piece.split('\n').length - 1;
-    most = Math.max(most, inTurn);
+    max = Math.max(max, inTurn);
     read += piece;
   }
   t.equal(read, text);
   // The piece that was read ahead may join that of the turn.
-  t.equal(mostLinesInTurn, 16);
-  t.ok(most <= 2 * mostLinesInTurn, `${most} lines in one turn`);
+  t.equal(maxLinesInTurn, 16);
+  t.ok(max <= 2 * maxLinesInTurn, `${max} lines in one turn`);
 });
 
 t.test(

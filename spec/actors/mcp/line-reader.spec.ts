@@ -4,11 +4,11 @@ import { createLineReader, type LineReader, type LineSink } from '../../../actor
 import { fc } from '../../support/property.ts';
 
 /** Takes every line as a text, rubbish too; after so many lines the turn is over. */
-function texts(lines: string[], mostInTurn = Number.POSITIVE_INFINITY): LineSink {
+function texts(lines: string[], maxInTurn = Number.POSITIVE_INFINITY): LineSink {
   let taken = 0;
   const take = (count: number): boolean => {
     taken += count;
-    const mayGoOn = taken < mostInTurn;
+    const mayGoOn = taken < maxInTurn;
     if (!mayGoOn) taken = 0;
     return mayGoOn;
   };
@@ -40,10 +40,10 @@ t.test('ERA-3 · LIF-14 · lines are the same however a stream is cut and shared
     fc.array(line),
     fc.array(fc.nat(7)),
     fc.integer({ min: 1, max: 5 }),
-    (parts, cuts, most) => {
+    (parts, cuts, max) => {
       const bytes = Buffer.from(parts.join('\n'));
       const lines: string[] = [];
-      const reader = createLineReader(1_000, texts(lines, most));
+      const reader = createLineReader(1_000, texts(lines, max));
       let from = 0;
       for (const cut of cuts) {
         pushAll(reader, bytes.subarray(from, from + cut));
@@ -91,12 +91,12 @@ t.test('LIF-9 · a long line costs no more than its bytes', (t) => {
 });
 
 t.test('LIF-14 · a chunk of messages, rubbish or blank lines is handed on in pieces', (t) => {
-  for (const [text, most, expected] of [
+  for (const [text, max, expected] of [
     ['{}\n', 10, 100],
     ['words\n', 16, 63],
     ['\n', 10, 1],
   ] as const) {
-    const reader = createLineReader(1_000, texts([], most));
+    const reader = createLineReader(1_000, texts([], max));
     // One turn more may find that nothing is left.
     t.ok(pushAll(reader, Buffer.from(text.repeat(1_000))) - expected <= 1, JSON.stringify(text));
   }

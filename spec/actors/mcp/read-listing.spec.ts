@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { createListReader } from '../../../actors/mcp/read-listing.ts';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { listenHttp } from '../../support/http-listener.ts';
-import { hostilePeer, mostTools } from '../../support/mcp/hostile-peer.ts';
+import { hostilePeer, maxTools } from '../../support/mcp/hostile-peer.ts';
 import { started } from '../../support/mcp/http-peer.ts';
 import { jsonPeer } from '../../support/mcp/json-peer.ts';
 import { listingPeer } from '../../support/mcp/listing-peer.ts';
@@ -179,7 +179,7 @@ t.test(
   async (t) => {
     const { said, log } = warnings();
     const { listing, session } = await opened(t, { ...hostilePeer('many-tools') }, { log });
-    const others = `its tools "t10000", "t10001", "t10002" and ${mostTools - 10_003} more are left out`;
+    const others = `its tools "t10000", "t10001", "t10002" and ${maxTools - 10_003} more are left out`;
     t.equal(listing.tools.length, 10_000);
     t.same(listing.leftOut, [`${others}: one server may have 10000 tools`]);
     t.equal(said.length, 1);

@@ -6,7 +6,7 @@ import { lentTime } from '../../support/lent-time.ts';
 
 type Reply = { readonly status: number; readonly type?: string } | 'stream' | 'refused' | 'hang';
 
-const times = { reopenMs: 15, longestReopenMs: 60, missedPauseMs: 0, holdMs: 0, longestHoldMs: 0, longestResumeMs: 0 };
+const times = { reopenMs: 15, maxReopenMs: 60, missedPauseMs: 0, holdMs: 0, maxHoldMs: 0, maxResumeMs: 0 };
 
 /** A transport that asks for the stream when it is told to, and a server that answers as told. */
 function stage(t: Test, more: Partial<typeof times> = {}) {

@@ -5,7 +5,7 @@ import { Client, type JSONRPCMessage } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
 import { SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
 import { createStdioTransport, type StdioSettings, type StdioTransport } from '../../../actors/mcp/stdio-transport.ts';
-import { mostLinesInTurn } from '../../../actors/mcp/turn-share.ts';
+import { maxLinesInTurn } from '../../../actors/mcp/turn-share.ts';
 import { lastWords } from '../../../machines/mcp/untrusted-words.ts';
 import { heldBytes } from '../../support/collect-garbage.ts';
 import { makeHome } from '../../support/home.ts';
@@ -397,7 +397,7 @@ t.test('LIF-14 · whatever floods, one turn hands over no more than its share', 
   const message = '{"jsonrpc":"2.0","method":"notifications/message"}';
   for (const line of [message, '{}', 'words', '{"half":']) {
     let inTurn = 0;
-    let most = 0;
+    let max = 0;
     let all = 0;
     const count = (lines: number): void => {
       if (inTurn === 0) {
@@ -407,7 +407,7 @@ t.test('LIF-14 · whatever floods, one turn hands over no more than its share', 
       }
       inTurn += lines;
       all += lines;
-      most = Math.max(most, inTurn);
+      max = Math.max(max, inTurn);
     };
     const { transport } = peer(t, {
       plan: { kind: 'stdio', command: 'yes', args: [line], env: {} },
@@ -419,7 +419,7 @@ t.test('LIF-14 · whatever floods, one turn hands over no more than its share', 
     await transport.start();
     await until(() => all >= 1_000);
     // The last piece of rubbish may go beyond the share.
-    t.ok(most < 2 * mostLinesInTurn, `${line}: ${most} in one turn`);
+    t.ok(max < 2 * maxLinesInTurn, `${line}: ${max} in one turn`);
     await transport.close();
   }
 });

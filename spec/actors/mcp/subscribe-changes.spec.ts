@@ -31,7 +31,7 @@ function listen(
     refused: (thrown: unknown) => void told.push(String(thrown)),
     signal: session.signal,
   };
-  const over = subscribeToChanges(client, listener, { firstMs: waitMs, longestMs: waitMs });
+  const over = subscribeToChanges(client, listener, { firstMs: waitMs, maxMs: waitMs });
   return { asked, told, over, session };
 }
 

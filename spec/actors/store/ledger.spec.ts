@@ -61,11 +61,11 @@ const accepted: fc.Arbitrary<Write[]> = fc
       instead === 'put' ? put : { ...put, expect: 'absent' },
     ];
   });
-const commit = (most: number): fc.Arbitrary<Write[]> =>
+const commit = (max: number): fc.Arbitrary<Write[]> =>
   fc
     .array(fc.oneof({ weight: 3, arbitrary: write.map((one) => [one]) }, { weight: 2, arbitrary: accepted }), {
       minLength: 1,
-      maxLength: most,
+      maxLength: max,
     })
     .map((writes) => writes.flat());
 

@@ -163,7 +163,7 @@ t.test('DUR-1 · two that write behind all others find what the other has put th
   t.same(again.tables.events.read('m')?.value, { text: 'over' });
 });
 
-t.test('DUR-1 · a burst’s record is read as it was written within the transaction, and gone with it', async (t) => {
+t.test('DUR-1 · a batch’s record is read as it was written within the transaction, and gone with it', async (t) => {
   const environment = openEnvironment(t.testdir(), () => {});
   t.teardown(() => environment.close());
   const { groups } = environment.tables;

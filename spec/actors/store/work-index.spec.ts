@@ -60,7 +60,7 @@ t.test('DUR-1 · whatever is held by whom, the free and due of it is found in or
       fc.nat(60),
       fc.subarray(['s1', 's10', 's2']),
       fc.integer({ min: 1, max: 45 }),
-      (all, until, living, most) => {
+      (all, until, living, max) => {
         const { due } = createMemoryTables().tables;
         const named = all.map((one, at) => ({ ...one, key: `k${String(at).padStart(2, '0')}` }));
         for (const { key, ...one } of named) addWork(due, workKey('runs', key, one));
@@ -68,8 +68,8 @@ t.test('DUR-1 · whatever is held by whom, the free and due of it is found in or
         const expected = named
           .filter(({ dueAtMs, heldBy }) => dueAtMs <= until && (heldBy === undefined || !isLiving(heldBy)))
           .sort((one, other) => one.dueAtMs - other.dueAtMs || (one.key < other.key ? -1 : 1))
-          .slice(0, most);
-        const found = freeWork(due, 'runs', { dueBeforeMs: until, limit: most, isLeft: isLiving });
+          .slice(0, max);
+        const found = freeWork(due, 'runs', { dueBeforeMs: until, limit: max, isLeft: isLiving });
         return found.map(({ key }) => key).join() === expected.map(({ key }) => key).join();
       },
     ),

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Collection, Journal, Write } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
-import { createBursts } from '../../../actors/webhook/bursts.ts';
+import { createBatches } from '../../../actors/webhook/batches.ts';
 import {
   type ClaimPorts,
   type ClaimRequest,
@@ -62,7 +62,7 @@ async function claimer(journal: Journal = openMemoryJournal(), ports: Partial<Cl
   const { keeper, refused } = await openKeeper(journal, owner);
   const claimDelivery = createClaimDelivery({
     keeper,
-    bursts: createBursts(keeper),
+    batches: createBatches(keeper),
     findJob: () => job,
     placeOf: ({ extra }) => (extra.chat_id === undefined ? undefined : String(extra.chat_id)),
     hasRoom: () => true,
@@ -460,7 +460,7 @@ t.test('CRN-2 · PRF-2 · a job that is not ready drops the event with its reaso
   t.same(await claim(ask('k2', { kind: 'cron', job: 'nightly' }, { profile: 'work' })), { kind: 'duplicate' });
 });
 
-t.test('COA-1 · events of one key share a burst, those of other keys, routes and profiles do not', async (t) => {
+t.test('COA-1 · events of one key share a batch, those of other keys, routes and profiles do not', async (t) => {
   const { claim, journal } = await claimer();
   const rows = [
     ['k1', {}, group, 'k1', 1],

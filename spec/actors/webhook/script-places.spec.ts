@@ -3,8 +3,8 @@ import t from 'tap';
 import { createScriptPlaces } from '../../../actors/webhook/script-places.ts';
 
 /** Scripts that last until they are let go. */
-function held(most: () => number) {
-  const places = createScriptPlaces(most);
+function held(max: () => number) {
+  const places = createScriptPlaces(max);
   const ends: (() => void)[] = [];
   const begun: string[] = [];
   return {
@@ -65,8 +65,8 @@ t.test('LIM-4 · a request that is gone leaves the queue, and its script never b
 });
 
 t.test('LIM-4 · a reload counts for what waits, and work that fails gives its place back', async (t) => {
-  let most = 1;
-  const places = createScriptPlaces(() => most);
+  let max = 1;
+  const places = createScriptPlaces(() => max);
   const { signal } = new AbortController();
   let fail = (): void => {};
   const failing = places.inTurn('a', signal, () => new Promise((_, reject) => (fail = () => reject(new Error('no')))));
@@ -74,7 +74,7 @@ t.test('LIM-4 · a reload counts for what waits, and work that fails gives its p
   const others = ['b', 'c', 'd'].map((route) => places.inTurn(route, signal, async () => begun.push(route)));
   await turn();
   t.same(begun, []);
-  most = 8;
+  max = 8;
   fail();
   await t.rejects(failing);
   await Promise.all(others);

@@ -1,6 +1,6 @@
 /**
  * The daemon's servers' half as the client that the suite tests: configuration, connection chart, sessions, registry,
- * calls and server requests are the ones that `agent gateway run` assembles; only the HTTP and control fronts are left
+ * calls and server requests are the ones that `agent gateway run` assembles; only the HTTP server and the control socket are left
  * out. Given the address of a server as its last argument, it connects and uses whatever the server offers once.
  * @see docs/decisions/0010-conformance.md
  */
@@ -41,7 +41,7 @@ const profile = 'default';
 /** Under what the specs give a client, so that the client can say why. */
 const connectLimitMs = 80_000;
 /** A server that is never satisfied is given up. */
-const mostLogins = 2;
+const maxLogins = 2;
 /** What a value of each type may be. */
 const samples: Readonly<Record<string, Json>> = {
   number: 2,
@@ -111,7 +111,7 @@ async function main(): Promise<void> {
     for (let logins = 0; ; logins += 1) {
       const settled = await waitFor(connection, ({ value }) => value !== 'connecting', { timeout: connectLimitMs });
       if (settled.value === 'connected') break;
-      if (settled.value !== 'needsLogin' || logins === mostLogins) {
+      if (settled.value !== 'needsLogin' || logins === maxLogins) {
         throw new Error(`${settled.value}: ${settled.context.why}`);
       }
       await logIn(servers);
@@ -150,7 +150,7 @@ async function useServer(servers: Servers): Promise<void> {
 
   async function call(name: string, args: JsonObject): Promise<JsonObject> {
     let answer = await calls.start({ profile, name, args, caller: 'suite' });
-    for (let more = 0; more < mostLogins && answer.kind === 'fault' && answer.fault.code === 'needs_login'; more += 1) {
+    for (let more = 0; more < maxLogins && answer.kind === 'fault' && answer.fault.code === 'needs_login'; more += 1) {
       await logIn(servers);
       answer = await calls.start({ profile, name, args, caller: 'suite' });
     }

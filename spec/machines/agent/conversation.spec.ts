@@ -38,8 +38,8 @@ t.test('CLI-4 · what is kept begins with a person and ends as it ended', (t) =>
     .map(([asked, used, answered]) => [says(asked), ...(used ? [calls, replies(answered)] : []), answers(answered)]);
   const conversation = fc.tuple(fc.array(exchange), fc.string()).map(([all, last]) => [...all.flat(), says(last)]);
   fc.assert(
-    fc.property(conversation, fc.nat(200), (turns, most) => {
-      const kept = fitConversation(turns, most);
+    fc.property(conversation, fc.nat(200), (turns, max) => {
+      const kept = fitConversation(turns, max);
       return kept[0]?.role === 'user' && kept.at(-1) === turns.at(-1) && kept.every((turn) => turns.includes(turn));
     }),
   );

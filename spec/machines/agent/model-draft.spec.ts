@@ -69,29 +69,29 @@ t.test('DIS-3 · an error is reported by one word, never by its message, and an 
   t.same(faultOf({ type: 'rate_limit_error', message: 'sk-secret' }), {
     kind: 'error',
     type: 'rate_limit_error',
-    passing: true,
+    retryable: true,
   });
   t.same(faultOf({ type: 'Says sk-secret', code: 'server_error' }), {
     kind: 'error',
     type: 'server_error',
-    passing: true,
+    retryable: true,
   });
   t.same(faultOf({ type: 'tokens', code: 'rate_limit_exceeded' }), {
     kind: 'error',
     type: 'rate_limit_exceeded',
-    passing: true,
+    retryable: true,
   });
-  t.same(faultOf({ type: 'not_known', code: 'nor_this' }), { kind: 'error', type: 'not_known', passing: false });
-  t.same(faultOf({ type: 'not_known' }), { kind: 'error', type: 'not_known', passing: false });
+  t.same(faultOf({ type: 'not_known', code: 'nor_this' }), { kind: 'error', type: 'not_known', retryable: false });
+  t.same(faultOf({ type: 'not_known' }), { kind: 'error', type: 'not_known', retryable: false });
   t.same(
     faultOf({ type: 'Says sk-secret' }),
-    { kind: 'error', type: 'error', passing: true },
+    { kind: 'error', type: 'error', retryable: true },
     'one that names none may pass',
   );
   // OpenRouter's have the status that another endpoint answered with.
-  t.same(faultOf({ code: 502, message: 'Upstream idle timeout' }), { kind: 'error', type: '502', passing: true });
-  t.same(faultOf({ code: 429, message: 'per minute' }), { kind: 'error', type: '429', passing: true });
-  t.same(faultOf({ code: 403, message: 'moderation' }), { kind: 'error', type: '403', passing: false });
+  t.same(faultOf({ code: 502, message: 'Upstream idle timeout' }), { kind: 'error', type: '502', retryable: true });
+  t.same(faultOf({ code: 429, message: 'per minute' }), { kind: 'error', type: '429', retryable: true });
+  t.same(faultOf({ code: 403, message: 'moderation' }), { kind: 'error', type: '403', retryable: false });
   t.end();
 });
 

@@ -44,7 +44,7 @@ t.test('DIS-3 · rubbish in a stream is skipped, an error is reported by its typ
       readEvent(provider, draft, JSON.stringify({ type: 'error', error }));
       return draft.fault;
     };
-    const error = (type: string, passing: boolean) => ({ kind: 'error', type, passing });
+    const error = (type: string, retryable: boolean) => ({ kind: 'error', type, retryable });
     t.same(fault({ type: 'overloaded_error', message: 'sk-secret' }), error('overloaded_error', true));
     t.same(fault({ type: 'invalid_request_error' }), error('invalid_request_error', false));
     t.same(fault({ type: 'Says sk-secret' }), error('error', true));

@@ -217,7 +217,7 @@ t.test('DIS-3 · an answer that ends with an error is no answer, and is asked fo
     ['MALFORMED_RESPONSE', 'malformed_response'],
   ] as const) {
     const draft = read([delta({ content: 'Half' }), delta({}, reason), '[DONE]']);
-    t.same(draft.fault, { kind: 'error', type, passing: true }, reason);
+    t.same(draft.fault, { kind: 'error', type, retryable: true }, reason);
   }
   t.equal(read([delta({}, 'an error')]).fault, null);
   t.end();

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type ModelAnswer, noTokens } from '../../../machines/agent/model-talk.ts';
-import { mostCallsAtOnce, nextStep } from '../../../machines/agent/tool-loop.ts';
+import { maxCallsAtOnce, nextStep } from '../../../machines/agent/tool-loop.ts';
 
 const state = { steps: 1, maxSteps: 3, isOffered: (name: string) => name === 'look' };
 const answer = (more: Partial<ModelAnswer>): ModelAnswer => ({
@@ -105,7 +105,7 @@ t.test(
     });
     const many = nextStep(answer({ calls: Array.from({ length: 40 }, () => ask('{}')) }), state);
     const kinds = many.kind === 'callTools' ? many.calls.map(({ kind }) => kind) : [];
-    t.equal(kinds.filter((kind) => kind === 'call').length, mostCallsAtOnce);
+    t.equal(kinds.filter((kind) => kind === 'call').length, maxCallsAtOnce);
     t.equal(kinds.length, 40);
     t.end();
   },

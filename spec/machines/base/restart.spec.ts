@@ -2,7 +2,7 @@ import t from 'tap';
 import { backoffMs, freshBudget, type RestartPolicy, spendRestart } from '../../../machines/base/restart.ts';
 import { fc } from '../../support/property.ts';
 
-const policy: RestartPolicy = { intensity: 3, periodMs: 1_000, baseDelayMs: 100, longestDelayMs: 250 };
+const policy: RestartPolicy = { intensity: 3, periodMs: 1_000, baseDelayMs: 100, maxDelayMs: 250 };
 
 t.test('INS-1 · a budget allows so many restarts in a period, each after a longer wait', (t) => {
   let budget = freshBudget(policy);
@@ -34,7 +34,7 @@ t.test('INS-1 · chance takes away up to half of a wait, and never adds to it', 
 
 t.test('LIF-7 · waits double up to the longest, however many tries there were', (t) => {
   t.same(
-    [0, 1, 2, 3, 1_000, 1_000_000].map((earlier) => backoffMs({ baseDelayMs: 100, longestDelayMs: 700 }, earlier)),
+    [0, 1, 2, 3, 1_000, 1_000_000].map((earlier) => backoffMs({ baseDelayMs: 100, maxDelayMs: 700 }, earlier)),
     [100, 200, 400, 700, 700, 700],
   );
   t.end();

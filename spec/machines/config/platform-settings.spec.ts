@@ -131,7 +131,7 @@ t.test('DLV-4 · defaults are filled in, seconds become milliseconds', (t) => {
     enabled: true,
     concurrency: 4,
     timeoutMs: 10_000,
-    retries: { attempts: 15, baseDelayMs: 2_000, longestDelayMs: 3_600_000 },
+    retries: { attempts: 15, baseDelayMs: 2_000, maxDelayMs: 3_600_000 },
     options: { token: 't' },
   });
   const own = { concurrency: 2, messages_per_minute: 60, retries: { max_attempts: 1, base_seconds: 0.5 } };
@@ -140,7 +140,7 @@ t.test('DLV-4 · defaults are filled in, seconds become milliseconds', (t) => {
     perMinute: 60,
     homeChannel: '7',
     timeoutMs: 1_000,
-    retries: { attempts: 1, baseDelayMs: 500, longestDelayMs: 3_600_000 },
+    retries: { attempts: 1, baseDelayMs: 500, maxDelayMs: 3_600_000 },
   });
   t.end();
 });

@@ -17,7 +17,7 @@ t.test('ADP-1 · CFG-3 · a switch that cannot be read is no "off": its finding 
 const settings = (more: object = {}, front = 'auto'): Settings =>
   ({ webhook: { enabled: true, host: 'a', port: 1, secret: 's', ...more }, gateway: { front } }) as unknown as Settings;
 
-t.test('CFG-2 · ADP-1 · only switch, address and kind of front ask for another listener', (t) => {
+t.test('CFG-2 · ADP-1 · only switch, address and kind of HTTP server ask for another listener', (t) => {
   t.ok(sameListener(settings(), settings({ secret: 'other', rateLimit: 7, routes: [] })));
   for (const other of [
     settings({ enabled: false }),

@@ -50,7 +50,7 @@ const chunk = fc.oneof(
   fc.stringMatching(/^[a-z ]{0,200}$/),
 );
 const texts = fc.array(chunk, { maxLength: 40 }).map((parts) => parts.join(''));
-const limits = fc.record({ most: fc.integer({ min: 32, max: 300 }), unit: fc.constantFrom(...units) });
+const limits = fc.record({ max: fc.integer({ min: 32, max: 300 }), unit: fc.constantFrom(...units) });
 
 const whole = ({ before, text, after }: Piece): string => `${before}${text}${after}`;
 
@@ -59,7 +59,7 @@ t.test('DLV-4 · no piece is above the limit, nothing is lost, and nothing but f
     fc.property(texts, limits, (text, limit) => {
       const pieces = splitText(text, limit);
       for (const piece of pieces) {
-        if (lengthIn(whole(piece), limit.unit) > limit.most) throw new Error(`too long: ${JSON.stringify(piece)}`);
+        if (lengthIn(whole(piece), limit.unit) > limit.max) throw new Error(`too long: ${JSON.stringify(piece)}`);
         if (piece.text === '') throw new Error('an empty piece');
         if (!/^(?:[ \t]*(?:`{3,}|~{3,})[^\n]*\n)?$/.test(piece.before))
           throw new Error(`added ${JSON.stringify(piece.before)}`);
@@ -96,16 +96,16 @@ t.test('DLV-4 · a cut makes no mention of an address', (t) => {
     ['7', '&#64;all'],
   ] as const)
     t.same(
-      splitText(`${letter.repeat(40)}${mark}`, { most: 40, unit: 'utf16' }).map(({ text }) => text),
+      splitText(`${letter.repeat(40)}${mark}`, { max: 40, unit: 'utf16' }).map(({ text }) => text),
       [letter.repeat(39), `${letter}${mark}`],
     );
-  t.equal(splitText(`${'x'.repeat(39)}.@\u2060all`, { most: 40, unit: 'utf16' })[1]?.text, '@\u2060all');
+  t.equal(splitText(`${'x'.repeat(39)}.@\u2060all`, { max: 40, unit: 'utf16' })[1]?.text, '@\u2060all');
   t.end();
 });
 
 t.test('DLV-4 · a pair of surrogates is never cut, even in a character longer than the limit', (t) => {
   for (const unit of units) {
-    const pieces = splitText(`👩${'\u200d👩'.repeat(200)}`, { most: 33, unit });
+    const pieces = splitText(`👩${'\u200d👩'.repeat(200)}`, { max: 33, unit });
     t.ok(pieces.length > 5);
     t.notOk(
       pieces.some(({ text }) => /\p{Cs}/u.test(text)),
@@ -143,8 +143,8 @@ t.test('DLV-4 · every piece closes the fences that it opens', (t) => {
   const paragraph = fc.array(line, { maxLength: 10 }).map((lines) => `${lines.join('\n')}\n\n`);
   fc.assert(
     // In a message of fewer than 40 the longest of these openings could not be repeated.
-    fc.property(fc.array(fc.oneof(block, paragraph), { maxLength: 12 }), limits, (parts, { most, unit }) => {
-      const limit = { most: most + 8, unit };
+    fc.property(fc.array(fc.oneof(block, paragraph), { maxLength: 12 }), limits, (parts, { max, unit }) => {
+      const limit = { max: max + 8, unit };
       for (const message of messagesOf(parts.join(''), limit))
         if (!isBalanced(message)) throw new Error(JSON.stringify(message));
       return true;
@@ -155,7 +155,7 @@ t.test('DLV-4 · every piece closes the fences that it opens', (t) => {
 });
 
 t.test('DLV-4 · cuts where a reader would', (t) => {
-  const limit: TextLimit = { most: 40, unit: 'utf16' };
+  const limit: TextLimit = { max: 40, unit: 'utf16' };
   for (const [title, text, messages] of [
     [
       'between paragraphs',
@@ -232,7 +232,7 @@ t.test('DLV-4 · a text of a megabyte is cut in no time to speak of', (t) => {
     'a'.repeat(1_048_576),
     `👍${'\u0301'.repeat(1_000_000)}`,
   ]) {
-    const pieces = splitText(text, { most: 4_096, unit: 'utf16' });
+    const pieces = splitText(text, { max: 4_096, unit: 'utf16' });
     t.equal(pieces.map((piece) => piece.text).join(''), text);
   }
   t.end();

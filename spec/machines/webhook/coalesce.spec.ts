@@ -1,5 +1,5 @@
 import t from 'tap';
-import { batchPrompt, compileCoalesceKey, joinBurst, promptWithNote } from '../../../machines/webhook/coalesce.ts';
+import { batchPrompt, compileCoalesceKey, joinBatch, promptWithNote } from '../../../machines/webhook/coalesce.ts';
 import { fc } from '../../support/property.ts';
 
 t.test('COA-1 · a key is a field or a template; one that does not resolve groups nothing', (t) => {
@@ -36,7 +36,7 @@ t.test('COA-1 · long keys that differ anywhere stay apart, and none is longer t
   t.end();
 });
 
-t.test('COA-1 · a burst settles after quiet, at the latest at the cap from its first event', (t) => {
+t.test('COA-1 · a batch settles after quiet, at the latest at the cap from its first event', (t) => {
   const times = fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 30 });
   fc.assert(
     fc.property(
@@ -45,9 +45,9 @@ t.test('COA-1 · a burst settles after quiet, at the latest at the cap from its 
       fc.integer({ min: 1, max: 80_000 }),
       (drawn, windowMs, maxWaitMs) => {
         const sorted = [...drawn].sort((one, other) => one - other);
-        let burst: ReturnType<typeof joinBurst> | undefined;
+        let burst: ReturnType<typeof joinBatch> | undefined;
         for (const [index, nowMs] of sorted.entries())
-          burst = joinBurst(burst, { eventKey: `e${index}`, nowMs, windowMs, maxWaitMs });
+          burst = joinBatch(burst, { eventKey: `e${index}`, nowMs, windowMs, maxWaitMs });
         const [first = 0] = sorted;
         const last = sorted.at(-1) ?? 0;
         return (
@@ -64,8 +64,8 @@ t.test('COA-1 · a burst settles after quiet, at the latest at the cap from its 
 
 t.test('COA-1 · the cap holds also where the clock was set back since the first event', (t) => {
   const rules = { windowMs: 30_000, maxWaitMs: 60_000 };
-  let burst = joinBurst(undefined, { eventKey: 'a', nowMs: 3_600_000, ...rules });
-  for (const nowMs of [0, 20_000, 40_000, 59_000]) burst = joinBurst(burst, { eventKey: `e${nowMs}`, nowMs, ...rules });
+  let burst = joinBatch(undefined, { eventKey: 'a', nowMs: 3_600_000, ...rules });
+  for (const nowMs of [0, 20_000, 40_000, 59_000]) burst = joinBatch(burst, { eventKey: `e${nowMs}`, nowMs, ...rules });
   t.match(burst, { id: 'a', count: 5, dueAtMs: 60_000 });
   t.end();
 });
@@ -77,11 +77,11 @@ t.test('COA-2 · the note says how many earlier events were superseded', (t) => 
   t.end();
 });
 
-t.test('COA-1 · a burst whose run gets all events keeps the keys of the newest, in order', (t) => {
+t.test('COA-1 · a batch whose run gets all events keeps the keys of the newest, in order', (t) => {
   const joined = (length: number) => {
-    let burst: ReturnType<typeof joinBurst> | undefined;
+    let burst: ReturnType<typeof joinBatch> | undefined;
     for (let n = 1; n <= length; n += 1)
-      burst = joinBurst(burst, { eventKey: `e${n}`, nowMs: n, windowMs: 5, maxWaitMs: 50, mode: 'batch' });
+      burst = joinBatch(burst, { eventKey: `e${n}`, nowMs: n, windowMs: 5, maxWaitMs: 50, mode: 'batch' });
     return burst;
   };
   t.match(joined(1), { count: 1, latestEventKey: 'e1', earlierKeys: [] });
@@ -93,14 +93,14 @@ t.test('COA-1 · a burst whose run gets all events keeps the keys of the newest,
   t.end();
 });
 
-t.test('COA-1 · the mode of a burst may change while it gathers', (t) => {
+t.test('COA-1 · the mode of a batch may change while it gathers', (t) => {
   const rules = { nowMs: 0, windowMs: 5, maxWaitMs: 50 };
-  const latest = joinBurst(joinBurst(undefined, { eventKey: 'a', ...rules }), { eventKey: 'b', ...rules });
-  const batch = joinBurst(latest, { eventKey: 'c', ...rules, mode: 'batch' });
+  const latest = joinBatch(joinBatch(undefined, { eventKey: 'a', ...rules }), { eventKey: 'b', ...rules });
+  const batch = joinBatch(latest, { eventKey: 'c', ...rules, mode: 'batch' });
   t.match(batch, { count: 3, earlierKeys: ['b'] });
   t.equal(batch.isDirect, undefined);
-  t.match(joinBurst(batch, { eventKey: 'd', ...rules, isDirect: true }), { isDirect: true });
-  t.equal(joinBurst(batch, { eventKey: 'd', ...rules }).earlierKeys, undefined);
+  t.match(joinBatch(batch, { eventKey: 'd', ...rules, isDirect: true }), { isDirect: true });
+  t.equal(joinBatch(batch, { eventKey: 'd', ...rules }).earlierKeys, undefined);
   t.end();
 });
 

@@ -210,7 +210,7 @@ t.test('FIL-4 · a text that is too long for its pattern is not searched, and th
   const regex = '[a-z]{1,500}[0-9]';
   const condition = { field: 'text', regex };
   const pattern = compilePattern(regex);
-  const longest = pattern.ok ? pattern.longestText : 0;
+  const longest = pattern.ok ? pattern.maxTextLength : 0;
   const fits = `${'a'.repeat(longest - 1)}0`;
   const undecided = `the text has ${longest + 1} characters; this pattern searches at most ${longest}`;
 

@@ -23,7 +23,7 @@ const taking =
     const { takes, ...known } = decide(context, facts, input);
     const { name } = known.route ?? context.route ?? { name: 'none' };
     if (takes === 'slot') facts.done.push(`slot of ${name} at ${input.nowMs}`);
-    if (takes === 'greeting') facts.done.push(`greeting of ${name}`);
+    if (takes === 'handshake') facts.done.push(`handshake of ${name}`);
     if (takes === 'slot' && isDeprecated(known.scheme)) facts.done.push(`${known.scheme} on ${name}`);
     return known;
   };
@@ -47,7 +47,7 @@ interface Stage {
   /** Digests that are held; unless given all are, where there is a holder. */
   readonly held?: (digest: string) => boolean;
   /** Answers of the allowance for handshakes. */
-  readonly greetings?: (number | undefined)[];
+  readonly handshakes?: (number | undefined)[];
   readonly routesAreRead?: boolean;
 }
 
@@ -62,7 +62,7 @@ function stage({
   holder,
   part,
   held = () => true,
-  greetings = [],
+  handshakes = [],
   routesAreRead = true,
 }: Stage = {}) {
   const compiled = compileRoute({ route: { ...plainRoute, ...more }, secret: given ?? { kind: 'shared', secret } });
@@ -83,7 +83,7 @@ function stage({
       asked += 1;
       return windows[asked - 1];
     },
-    secondsUntilGreeting: () => greetings.shift(),
+    secondsUntilHandshake: () => handshakes.shift(),
     signatureHolder: (digest) => {
       sought.push(digest);
       return held(digest) ? holder : undefined;
@@ -284,14 +284,14 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   const read = full({});
   t.same(checkRate(read.context, read.facts), {}, 'it is read');
   t.same(read.done, [], 'which takes nothing yet');
-  for (const none of [{ greetings: [30] }, { known: {} }, { known: { declaredBytes: 16_385 } }]) {
+  for (const none of [{ handshakes: [30] }, { known: {} }, { known: { declaredBytes: 16_385 } }]) {
     const { context, facts } = full(none);
     t.match(checkRate(context, facts), { outcome: { kind: 'rateLimited', retryAfterSeconds: 9 } });
   }
-  const greeted = full({});
-  t.match(verifySignature(greeted.context, greeted.facts), { outcome: { kind: 'handshake' } });
-  t.same(greeted.done, ['greeting of r']);
-  const late = full({ greetings: [30] });
+  const shaken = full({});
+  t.match(verifySignature(shaken.context, shaken.facts), { outcome: { kind: 'handshake' } });
+  t.same(shaken.done, ['handshake of r']);
+  const late = full({ handshakes: [30] });
   t.match(verifySignature(late.context, late.facts), { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 } });
   const event = full(sealed('{"type":"event_callback"}'));
   t.match(verifySignature(event.context, event.facts), { outcome: { kind: 'rateLimited' } });
@@ -300,12 +300,12 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   t.match(checkRate(other.context, other.facts), { outcome: { kind: 'rateLimited' } });
   t.same(other.done, []);
 
-  const meta = (token: string, greetings: (number | undefined)[] = []) => {
+  const meta = (token: string, handshakes: (number | undefined)[] = []) => {
     const { context, facts } = stage({
       route: { sender: 'meta' },
       secret: { kind: 'shared', secret: key, verifyToken: 'right' },
       known: { method: 'GET' },
-      greetings,
+      handshakes,
     });
     const query = `hub.mode=subscribe&hub.challenge=7&hub.verify_token=${token}`;
     const { outcome } = findRoute(context, { ...facts, query: () => query });
@@ -313,11 +313,11 @@ t.test('SRC-3 · a handshake takes no slot of the window, and one of a small all
   };
   t.match(meta('right'), {
     outcome: { kind: 'handshake', status: 200, body: '7', contentType: 'text/plain; charset=utf-8' },
-    done: ['greeting of r'],
+    done: ['handshake of r'],
   });
   t.match(meta('right', [30]), { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 }, done: [] });
-  for (const greetings of [[], [30]]) {
-    const wrong = meta('wrong', greetings);
+  for (const handshakes of [[], [30]]) {
+    const wrong = meta('wrong', handshakes);
     t.match(wrong, { outcome: { kind: 'handshake', status: 403 }, done: [] }, 'strangers use nothing up');
   }
   t.end();
@@ -328,8 +328,8 @@ t.test('SRC-3 · RTE-3 · a HEAD request is a handshake of Intercom and Trello, 
     const { context, facts, done } = stage({ route: { sender }, known: { method } });
     return [findRoute(context, facts).outcome, done] as const;
   };
-  t.match(asked('intercom'), [{ kind: 'handshake', status: 200, body: '' }, ['greeting of r']]);
-  t.match(asked('trello'), [{ kind: 'handshake', status: 200, body: '' }, ['greeting of r']]);
+  t.match(asked('intercom'), [{ kind: 'handshake', status: 200, body: '' }, ['handshake of r']]);
+  t.match(asked('trello'), [{ kind: 'handshake', status: 200, body: '' }, ['handshake of r']]);
   t.same(asked('intercom', 'GET'), [{ kind: 'methodNotAllowed' }, []]);
   t.same(asked('github'), [{ kind: 'methodNotAllowed' }, []]);
   t.end();
@@ -471,8 +471,8 @@ t.test('SRC-3 · a handshake that cannot be signed yet always takes one of the a
   const [first, done] = notion({});
   t.match(first, { outcome: { kind: 'handshake', status: 200, body: '{}', shownField: 'verification_token' } });
   t.notMatch(JSON.stringify(first), /secret_1/, 'the token is in no context');
-  t.same(done, ['greeting of r']);
-  t.match(notion({ greetings: [30] })[0], { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 } });
+  t.same(done, ['handshake of r']);
+  t.match(notion({ handshakes: [30] })[0], { outcome: { kind: 'rateLimited', retryAfterSeconds: 30 } });
   t.match(notion({ secret: { kind: 'shared', secret: 'secret_0' } })[0], { outcome: { kind: 'badSignature' } });
   const older = ['secret_0'];
   t.match(notion({ secret: { kind: 'shared', secret: 'new', older } })[0], { outcome: { kind: 'badSignature' } });
@@ -578,7 +578,7 @@ t.test('EVT-1 · FIL-1 · what is ignored says which event or condition it was a
       { outcome: { kind: 'ignoredEvent', event: 'push' }, reason: 'event push is not among pull, issues' },
     ],
     [
-      'the greeting',
+      'the handshake',
       { known: { ...known, event: 'ping' }, route: { events: ['pull'] } },
       { outcome: { kind: 'ignoredEvent', event: 'ping' }, reason: 'ping' },
     ],

@@ -32,18 +32,18 @@ t.test('DIS-3 · the share of a route is no smaller than what may run at once', 
 t.test('DIS-3 · DLV-4 · the memory never overflows, and queues that stand still leave room to another', (t) => {
   const arrivals = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(300)), { maxLength: 20 });
   fc.assert(
-    fc.property(fc.integer({ min: 8, max: 400 }), arrivals, (most, all) => {
+    fc.property(fc.integer({ min: 8, max: 400 }), arrivals, (max, all) => {
       const queues = new Map<string, number>();
       const memory = (): Memory => {
         const total = [...queues.values()].reduce((sum, one) => sum + one, 0);
-        return { most, total, share: Math.floor(most / 8), queues };
+        return { max, total, share: Math.floor(max / 8), queues };
       };
       for (const [queue, count] of all)
         for (let n = 0; n < count && roomFor(memory(), queue) > 0; n += 1)
           queues.set(queue, (queues.get(queue) ?? 0) + 1);
       for (const queue of queues.keys())
         if (fullQueues(memory()).includes(queue) !== (roomFor(memory(), queue) === 0)) return false;
-      return memory().total <= most && roomFor(memory()) > 0;
+      return memory().total <= max && roomFor(memory()) > 0;
     }),
   );
   t.end();

@@ -19,9 +19,9 @@ const exchange = (name: string): readonly Turn[] => [
 ];
 
 /** A turn of a chat with some exchanges, whose model takes so many messages. */
-async function turn(t: Test, most: number, { refused = tooLong, text = 'Hi.' } = {}) {
+async function turn(t: Test, max: number, { refused = tooLong, text = 'Hi.' } = {}) {
   const server = await startModelServer(t, ({ body }) =>
-    (body.messages as readonly unknown[]).length > most ? refused : { kind: 'says', text },
+    (body.messages as readonly unknown[]).length > max ? refused : { kind: 'says', text },
   );
   const events: JsonObject[] = [];
   const chat: LiveChat = {

@@ -2,11 +2,11 @@ import t from 'tap';
 import { createLineSplitter } from '../../../runtime/control/lines.ts';
 import { fc } from '../../support/property.ts';
 
-function cut(chunks: readonly Buffer[], longest = 1_000): { lines: string[]; overflows: number } {
+function cut(chunks: readonly Buffer[], maxLength = 1_000): { lines: string[]; overflows: number } {
   const lines: string[] = [];
   let overflows = 0;
   const splitter = createLineSplitter(
-    longest,
+    maxLength,
     (line) => void lines.push(line),
     () => {
       overflows += 1;

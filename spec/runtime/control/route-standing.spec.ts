@@ -12,8 +12,8 @@ t.test(
     const limits: unknown[] = [];
     let countedFromMs = nowMs - 3_600_000;
     const daemon = {
-      async countRoutes(_range: unknown, _profile: unknown, mostMs: unknown) {
-        limits.push(mostMs);
+      async countRoutes(_range: unknown, _profile: unknown, maxMs: unknown) {
+        limits.push(maxMs);
         return { countedFromMs, routes: [counted] };
       },
       deliveryService: { list: async () => [] },

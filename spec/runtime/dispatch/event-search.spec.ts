@@ -284,7 +284,7 @@ t.test('INS-4 · a reading that would take too long says how far it came, and th
   t.same(older, ['d290', 'd291', 'd292', 'd293', 'd294', 'd295', 'd296', 'd297', 'd298', 'd299']);
 });
 
-t.test('INS-4 · a reading stops at its time limit within a burst too, and counts each event once', async (t) => {
+t.test('INS-4 · a reading stops at its time limit within a batch too, and counts each event once', async (t) => {
   const journal = openMemoryJournal();
   let reads = 0;
   let tick = (): void => {};
@@ -299,7 +299,7 @@ t.test('INS-4 · a reading stops at its time limit within a burst too, and count
     },
   };
   const { keeper, search, clock } = await stage(slow);
-  // Two bursts, each within a span of 15 s, of which one alone is more than the limit of what is kept by itself allows.
+  // Two batches, each within a span of 15 s, of which one alone is more than the limit of what is kept by itself allows.
   for (const beforeMs of [120_000, 180_000]) {
     for (let at = 0; at < 11_000; at += 100) {
       const hundred = Array.from({ length: 100 }, (_, nth) =>
@@ -378,7 +378,7 @@ t.test('INS-4 · a follower hears of new events and of those that change, and of
 });
 
 t.test(
-  'INS-4 · a follower hears how many rows of a burst are left out, and of what changes among them later',
+  'INS-4 · a follower hears how many rows of a batch are left out, and of what changes among them later',
   async (t) => {
     const { keeper, events } = await stage();
     const left = new AbortController();

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
-import { createBursts } from '../../../actors/webhook/bursts.ts';
+import { createBatches } from '../../../actors/webhook/batches.ts';
 import { leaveBatches, leaveWaiting } from '../../../runtime/dispatch/leave-waiting.ts';
 import { createWorkPools } from '../../../runtime/system/work-pools.ts';
 import { openTwoKeepers } from '../../support/keeper.ts';
@@ -33,7 +33,7 @@ t.test('SCA-1 · CON-2 · what has not begun is free for the other gateways, and
   handles.groups.spawn('g', {} as never);
 
   await leaveWaiting({ keeper, writer, pools: () => pools });
-  leaveBatches({ bursts: createBursts(keeper), pools: () => pools });
+  leaveBatches({ batches: createBatches(keeper), pools: () => pools });
 
   const stored = (pool: 'runs' | 'deliveries', key: string) => keeper.journal()?.get(pool, key);
   t.match(await stored('runs', 'queued'), { heldBy: undefined, dueAtMs: 5 });
@@ -50,7 +50,7 @@ t.test('SCA-1 · CON-2 · what has not begun is free for the other gateways, and
   );
   t.same(
     groups.spawned.flatMap(({ heard }) => heard),
-    [{ type: 'burst.left' }],
+    [{ type: 'batch.left' }],
   );
   t.same([keeper.leads(), await other.seekLead()], [false, true]);
 });

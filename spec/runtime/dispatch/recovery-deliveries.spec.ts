@@ -5,7 +5,7 @@ import type { JsonObject } from '../../../machines/base/json.ts';
 import { type DeliveryInput, deliveryMachine } from '../../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
-import { refillDeliveries, resumeWork } from '../../../runtime/dispatch/recovery.ts';
+import { recoverDeliveries, resumeWork } from '../../../runtime/dispatch/recovery.ts';
 import { openKeeper } from '../../support/keeper.ts';
 import { fakePools } from '../../support/pools.ts';
 import { plainDelivery, plainRun } from '../../support/records.ts';
@@ -30,7 +30,7 @@ async function openResume(t: Test, { room = 10, deduplicatesForMs = 0 } = {}) {
     room: () => 10,
     inMemory: () => {
       const { size: total, queues } = deliveries.handle();
-      return { most: 2 * room, share: room, total, queues };
+      return { max: 2 * room, share: room, total, queues };
     },
   });
   /** What was on disk at the start, and when those that were taken up were looked for. */
@@ -119,11 +119,11 @@ t.test(
     t.same(it.noted.splice(0), ['a', 'b', 'c', 'd', 'looked']);
     it.deliveries.end('a');
     it.deliveries.end('b');
-    await refillDeliveries(it.ports);
+    await recoverDeliveries(it.ports);
     t.same(it.living(), ['a', 'b'], 'nothing is due yet');
     t.same(it.noted, ['looked']);
     it.clock.ms = 4_000;
-    await refillDeliveries(it.ports);
+    await recoverDeliveries(it.ports);
     t.same(it.living(), ['a', 'b', 'c']);
   },
 );
@@ -172,7 +172,7 @@ t.test('DLV-4 · numbers show the order of deliveries, where the clock was set b
   t.same(it.noted.splice(0), ['0', '2', '3', '4', '1', 'looked']);
   t.equal(it.ports.order.last(), 9_003);
   it.deliveries.end('0');
-  await refillDeliveries(it.ports);
+  await recoverDeliveries(it.ports);
   t.same(it.living(), ['0', '2', '3', '4'], 'its number is no time that must come');
 });
 
@@ -191,7 +191,7 @@ for (const [when, { wall, due, began }] of Object.entries({
     await it.put('runs', 'a', run, null);
     await it.put('deliveries', 'a', shelved, dueAtMs);
 
-    await refillDeliveries({ ...it.ports, dueMs: () => due });
+    await recoverDeliveries({ ...it.ports, dueMs: () => due });
 
     const input = it.deliveries.living('a')?.input;
     t.match(input, { atMs: wall, record: shelved }, 'taken from the disk');

@@ -3,7 +3,7 @@ import type { Collection, Journal } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { claimName, type DeliveryRecord, type GroupRecord, type RunRecord } from '../../../machines/webhook/record.ts';
-import { type ResumePorts, refillRuns, resumeWork } from '../../../runtime/dispatch/recovery.ts';
+import { type ResumePorts, recoverRuns, resumeWork } from '../../../runtime/dispatch/recovery.ts';
 import { diskFull, openKeeper, turn } from '../../support/keeper.ts';
 import { lentTime } from '../../support/lent-time.ts';
 import { fakePools } from '../../support/pools.ts';
@@ -39,14 +39,14 @@ async function stage(journal: Journal, more: Partial<ResumePorts> = {}) {
     log: { log: (level, message, fields) => void lines.push([level, message, fields]), warnOnce: () => {} },
     ...more,
   });
-  const { writer, bursts } = ports;
+  const { writer, batches } = ports;
   const inputs = (pool: { readonly spawned: readonly { readonly key: string; readonly input: unknown }[] }) =>
     pool.spawned.map(({ key, input }) => [key, input]);
   return {
     ports,
     keeper,
     writer,
-    bursts,
+    batches,
     runs,
     lines,
     refused,
@@ -164,12 +164,12 @@ t.test(
   },
 );
 
-t.test('COA-3 · DUR-1 · a burst gathers on with its record, and waits for the run of the one before', async (t) => {
+t.test('COA-3 · DUR-1 · a batch gathers on with its record, and waits for the run of the one before', async (t) => {
   const journal = await left(
     ['groups', 'default/r/7', group],
     ['runs', 'b0', { ...run, status: 'running', attempt: 1, group: 'default/r/7' }],
   );
-  const { ports, spawned, bursts } = await stage(journal);
+  const { ports, spawned, batches } = await stage(journal);
 
   await resumeWork(ports);
 
@@ -187,7 +187,7 @@ t.test('COA-3 · DUR-1 · a burst gathers on with its record, and waits for the 
     windowMs: 50,
     maxWaitMs: 9_999,
   };
-  const joined = await new Promise((resolve) => bursts.join(joining, (_, record) => [record], resolve));
+  const joined = await new Promise((resolve) => batches.join(joining, (_, record) => [record], resolve));
   t.match(joined, { verdict: { kind: 'committed' }, burst: { id: 'b1', count: 3 } }, 'its version is known');
 });
 
@@ -199,7 +199,7 @@ t.test('COA-3 · DUR-1 · a run cut off while delivering is still the one in fli
   t.match(spawned().groups, [['default/r/7', { inFlight: 'b0' }]]);
 });
 
-t.test('COA-1 · DUR-1 · a burst alone is handed to a group of its own, though it is not due yet', async (t) => {
+t.test('COA-1 · DUR-1 · a batch alone is handed to a group of its own, though it is not due yet', async (t) => {
   const { ports, spawned } = await stage(await left(['groups', 'default/r/7', group]));
   await resumeWork(ports);
   const { profile, route, burst } = group;
@@ -247,10 +247,10 @@ t.test('DIS-3 · DUR-1 · runs beyond the room stay on disk and are taken up as 
     keys.slice(0, 10),
     'the oldest first',
   );
-  await refillRuns(ports);
+  await recoverRuns(ports);
   t.equal(stage1.runs.spawned.length, 10, 'no room, nothing taken');
   room = 1_000;
-  await refillRuns(ports);
+  await recoverRuns(ports);
   t.same(
     stage1.runs.spawned.map(({ key }) => key),
     keys,
@@ -284,7 +284,7 @@ t.test('DUR-1 · CON-2 · a drain ends a recovery at once, and the next start ta
 
     await resumeWork({ ...it.ports, pools: () => ({ ...opening, open }) });
     t.equal(it.spawned()[spawnedIn].length, 60, collection);
-    await refillRuns(it.ports);
+    await recoverRuns(it.ports);
     t.equal(it.spawned()[spawnedIn].length, 60, 'nor is anything taken later');
 
     const next = await stage(journal);
@@ -337,12 +337,12 @@ const parts: readonly (readonly [
   [
     'adopting a burst',
     1,
-    ({ bursts }, flaw) => ({
-      bursts: {
-        ...bursts,
+    ({ batches }, flaw) => ({
+      batches: {
+        ...batches,
         adopt: (...given) => {
           flaw(given[0]);
-          bursts.adopt(...given);
+          batches.adopt(...given);
         },
       },
     }),
@@ -385,7 +385,7 @@ for (const [part, keptBack, broken] of parts) {
       );
       const before = opened(first);
       await resumeWork(ports);
-      await refillRuns(ports);
+      await recoverRuns(ports);
       t.same(opened(first), before, 'nothing is taken a second time by the same gateway');
       const attempts = journal.local?.get('runs', 'r2')?.value;
 

@@ -18,7 +18,7 @@ import { done, fault } from '../../../machines/base/fault.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { createPool, poolHandle } from '../../../machines/base/pool.ts';
 import type { RunRecord } from '../../../machines/webhook/record.ts';
-import { endLostRuns, refillRuns } from '../../../runtime/dispatch/recovery.ts';
+import { endLostRuns, recoverRuns } from '../../../runtime/dispatch/recovery.ts';
 import { wireRun, writeHandOver } from '../../../runtime/dispatch/runs.ts';
 import { createWorkPools } from '../../../runtime/system/work-pools.ts';
 import { turn } from '../../support/keeper.ts';
@@ -163,7 +163,7 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
     recovered: ({ key, from }) => void recovered.push([key, from]),
     bound: () => 100,
     room: () => 100 - charts.size,
-    inMemory: () => ({ most: 200, share: 64, total: 0, queues: new Map() }),
+    inMemory: () => ({ max: 200, share: 64, total: 0, queues: new Map() }),
   });
   let lookedAs = keeper.life();
   let isLooking = false;
@@ -202,7 +202,7 @@ async function startGateway(shared: Journal, owner: string, begun: string[]) {
     async look() {
       if (isLooking) return;
       isLooking = true;
-      await refillRuns(resume);
+      await recoverRuns(resume);
       if (keeper.life() !== lookedAs) {
         await endLostRuns(resume);
         lookedAs = keeper.life();

@@ -10,7 +10,7 @@ function memoryOf(given: { isShared?: boolean; leads?: boolean; isParked?: boole
     pools: () => ({ runs: pool, deliveries: pool }) as never,
     places: { load: () => ({ running: 4, ready: 6, waiting: 90 }) as never },
     concurrency: () => 8,
-    most: 1_000,
+    max: 1_000,
     isShared,
     isParked: () => isParked,
   });
@@ -33,6 +33,6 @@ t.test('SCA-1 · on a shared journal it leaves runs that would get no slot soon,
 t.test('SCA-1 · a gateway that is not the leader has no room for deliveries', (t) => {
   t.equal(memoryOf().crowded(plainDelivery), false);
   t.equal(memoryOf({ leads: false }).crowded(plainDelivery), true);
-  t.equal(memoryOf({ leads: false }).inMemory('runs').most, 1_000);
+  t.equal(memoryOf({ leads: false }).inMemory('runs').max, 1_000);
   t.end();
 });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { BodyReader, leastBytes } from '../../../runtime/http/body-reader.ts';
-import type { BodyOutcome } from '../../../runtime/http/front.ts';
+import type { BodyOutcome } from '../../../runtime/http/http-server.ts';
 import { heldBytes } from '../../support/collect-garbage.ts';
 import { fc } from '../../support/property.ts';
 

@@ -1,21 +1,21 @@
 import t, { type Test } from 'tap';
 import type { LogLevel } from '../../../actors/ports.ts';
-import { type FrontChoice, installCommand, openFront } from '../../../runtime/http/choose.ts';
-import type { Front, OpenFront } from '../../../runtime/http/front.ts';
+import { type HttpServerChoice, installCommand, openHttpServer } from '../../../runtime/http/choose.ts';
+import type { HttpServer, OpenHttpServer } from '../../../runtime/http/http-server.ts';
 import { failedProofs, loadUws } from '../../../runtime/http/native.ts';
-import { openNodeFront } from '../../../runtime/http/node.ts';
+import { openNodeServer } from '../../../runtime/http/node.ts';
 import { startDaemon } from '../../support/daemon.ts';
-import { noBinary, noUws } from '../../support/fronts.ts';
 import { makeHome } from '../../support/home.ts';
+import { noBinary, noUws } from '../../support/http-servers.ts';
 import { postSigned } from '../../support/sign.ts';
 import { secret, webhookConfig } from '../../support/webhook-home.ts';
 
 const settings = { host: '127.0.0.1', port: 0, bodyTimeoutMs: 1_000 };
 
 /** Stands for the native library: it takes all that node:http takes, under the other name. */
-const sound: OpenFront = async (at, handle) => ({ ...(await openNodeFront(at, handle)), kind: 'uws' });
+const sound: OpenHttpServer = async (at, handle) => ({ ...(await openNodeServer(at, handle)), kind: 'uws' });
 /** The same for a library that refuses trailers, as the one of today does. */
-const invalid: OpenFront = (at, handle) =>
+const invalid: OpenHttpServer = (at, handle) =>
   sound(at, (exchange) => {
     if (exchange.head.headers['transfer-encoding'] === undefined) handle(exchange);
     else exchange.reply({ status: 505, body: '{}' });
@@ -24,13 +24,16 @@ const invalid: OpenFront = (at, handle) =>
 /** A loaded machine may be slow; a proof fails here by its answer alone. */
 const proofLimitMs = 600_000;
 
-/** Opens the front; the lines that it logged stand beside it. */
-async function opened(t: Test, wish: Omit<FrontChoice, 'settings'>): Promise<{ front: Front; lines: string[] }> {
+/** Opens the HTTP server; the lines that it logged stand beside it. */
+async function opened(
+  t: Test,
+  wish: Omit<HttpServerChoice, 'settings'>,
+): Promise<{ httpServer: HttpServer; lines: string[] }> {
   const lines: string[] = [];
   const log = { log: (level: LogLevel, message: string) => void lines.push(`${level} ${message}`), warnOnce: () => {} };
-  const front = await openFront({ ...wish, settings }, () => {}, log);
-  t.teardown(() => front.close(0));
-  return { front, lines };
+  const httpServer = await openHttpServer({ ...wish, settings }, () => {}, log);
+  t.teardown(() => httpServer.close(0));
+  return { httpServer, lines };
 }
 
 t.test('RTE-4 · auto takes the native library where it loads and takes what a server must take', async (t) => {
@@ -49,9 +52,9 @@ t.test('RTE-4 · auto takes the native library where it loads and takes what a s
     ['auto', { ...loads, open: invalid }, 'node', `warn HTTP server: node:http ${refuses}`],
     ['uws', { ...loads, open: invalid }, 'uws', `warn HTTP server: uWebSockets.js ${refuses}`],
   ] as const) {
-    const { front, lines } = await opened(t, { choice, library });
+    const { httpServer, lines } = await opened(t, { choice, library });
     const remark = /\(uWebSockets\.js (.+)\)/.exec(line)?.[1];
-    t.strictSame([front.kind, lines, front.remark], [kind, [line], remark]);
+    t.strictSame([httpServer.kind, lines, httpServer.remark], [kind, [line], remark]);
   }
   for (const [library, fault] of [
     [broken, 'cannot load: no such libc; set gateway.front to "auto" or "node"'],
@@ -64,27 +67,30 @@ t.test('RTE-4 · auto takes the native library where it loads and takes what a s
 });
 
 t.test('RTE-4 · node:http takes all that the self-test sends', async (t) => {
-  t.same(await failedProofs(openNodeFront, proofLimitMs), []);
+  t.same(await failedProofs(openNodeServer, proofLimitMs), []);
 });
 
-t.test('RTE-4 · a library whose self-test cannot run is not chosen, and its front is closed', async (t) => {
+t.test('RTE-4 · a library whose self-test cannot run is not chosen, and its HTTP server is closed', async (t) => {
   let isOpen = false;
-  const closes: OpenFront = async (at, handle) => {
-    const front = await sound(at, handle);
+  const closes: OpenHttpServer = async (at, handle) => {
+    const httpServer = await sound(at, handle);
     isOpen = true;
     const close = (graceMs: number): Promise<void> => {
       isOpen = false;
-      return front.close(graceMs);
+      return httpServer.close(graceMs);
     };
     // No connection can be made to such a port.
-    return { ...front, port: 65_536, close };
+    return { ...httpServer, port: 65_536, close };
   };
   for (const [open, cause] of [
     [() => Promise.reject(new Error('cannot bind 127.0.0.1:0')), /cannot bind 127\.0\.0\.1:0/],
     [closes, /65536/],
   ] as const) {
-    const { front, lines } = await opened(t, { choice: 'auto', library: { whyNotLoadable: () => undefined, open } });
-    t.equal(front.kind, 'node');
+    const { httpServer, lines } = await opened(t, {
+      choice: 'auto',
+      library: { whyNotLoadable: () => undefined, open },
+    });
+    t.equal(httpServer.kind, 'node');
     t.match(lines, [/^warn HTTP server: node:http \(uWebSockets\.js cannot run its self-test: /]);
     t.match(lines, [cause]);
   }
@@ -92,7 +98,7 @@ t.test('RTE-4 · a library whose self-test cannot run is not chosen, and its fro
 });
 
 t.test('RTE-4 · a proof that nothing answers fails once its limit is over', async (t) => {
-  const mute: OpenFront = (at) => sound(at, () => {});
+  const mute: OpenHttpServer = (at) => sound(at, () => {});
   t.match(await failedProofs(mute, 1), ['a request line in two pieces']);
 });
 
@@ -106,7 +112,7 @@ t.test(
   },
 );
 
-t.test('RTE-4 · a gateway that chooses by itself says in one line which front it has and why', async (t) => {
+t.test('RTE-4 · a gateway that chooses by itself says in one line which HTTP server it has and why', async (t) => {
   const daemon = await startDaemon(t, makeHome(t, { 'config.yaml': webhookConfig('        gh: {}\n') }).path);
 
   t.equal((await postSigned(`${daemon.url}/webhooks/gh`, {}, { secret })).status, 202);

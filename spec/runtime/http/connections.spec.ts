@@ -3,11 +3,11 @@ import type { Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import t, { type Test } from 'tap';
 import { boundConnections, connectionLimit, descriptorLimit } from '../../../runtime/http/connections.ts';
-import type { Exchange, OpenFront } from '../../../runtime/http/front.ts';
-import { openNodeFront } from '../../../runtime/http/node.ts';
-import { openUwsFront } from '../../../runtime/http/uws.ts';
-import { noUws } from '../../support/fronts.ts';
+import type { Exchange, OpenHttpServer } from '../../../runtime/http/http-server.ts';
+import { openNodeServer } from '../../../runtime/http/node.ts';
+import { openUwsServer } from '../../../runtime/http/uws.ts';
 import { listenOn } from '../../support/http-listener.ts';
+import { noUws } from '../../support/http-servers.ts';
 import { until } from '../../support/processes.ts';
 import { answersIn, openRaw, type RawConnection } from '../../support/raw-http.ts';
 
@@ -27,7 +27,7 @@ async function asks(connection: RawConnection, count: number): Promise<boolean> 
   return answersIn(text).length >= count;
 }
 
-async function front(t: Test, open: OpenFront, maxConnections: number, host = '127.0.0.1') {
+async function listening(t: Test, open: OpenHttpServer, maxConnections: number, host = '127.0.0.1') {
   const waiting: Exchange[] = [];
   const opened = await open({ host, port: 0, bodyTimeoutMs: 10_000, maxConnections }, (exchange) => {
     if (exchange.head.path === '/held') waiting.push(exchange);
@@ -40,7 +40,7 @@ async function front(t: Test, open: OpenFront, maxConnections: number, host = '1
 t.test(
   'SEC-3 · a full listener closes the connection that has been idle longest, and none with a request',
   async (t) => {
-    const { port, waiting } = await front(t, openNodeFront, 4);
+    const { port, waiting } = await listening(t, openNodeServer, 4);
     const busy = await connectTo(t, port);
     busy.write(held);
     await until(() => waiting.length === 1);
@@ -59,7 +59,7 @@ t.test(
 );
 
 t.test('SEC-3 · where every connection has a request under way, the newcomer is closed', async (t) => {
-  const { port, waiting } = await front(t, openNodeFront, 2);
+  const { port, waiting } = await listening(t, openNodeServer, 2);
   for (let n = 1; n <= 2; n += 1) {
     (await connectTo(t, port)).write(held);
     await until(() => waiting.length === n);
@@ -71,7 +71,7 @@ t.test('SEC-3 · where every connection has a request under way, the newcomer is
 });
 
 t.test('SEC-3 · uWebSockets.js closes the newcomer', { skip: noUws }, async (t) => {
-  const { port } = await front(t, openUwsFront, 3);
+  const { port } = await listening(t, openUwsServer, 3);
   const open = [await connectTo(t, port), await connectTo(t, port), await connectTo(t, port)];
   for (const one of open) t.ok(await asks(one, 1));
 
@@ -92,7 +92,7 @@ t.test(
   'SEC-3 · one address keeps half of the connections of uWebSockets.js busy at most',
   { skip: noUws || noOuter },
   async (t) => {
-    const { port, waiting } = await front(t, openUwsFront, 8, '0.0.0.0');
+    const { port, waiting } = await listening(t, openUwsServer, 8, '0.0.0.0');
     const local = await connectTo(t, port);
     t.ok(await asks(local, 1));
     for (let n = 1; n <= 3; n += 1) {
@@ -125,7 +125,7 @@ t.test(
   'SEC-3 · one address keeps half of the connections of uWebSockets.js open at most by asking again',
   { skip: noUws || noOuter },
   async (t) => {
-    const { port } = await front(t, openUwsFront, 8, '0.0.0.0');
+    const { port } = await listening(t, openUwsServer, 8, '0.0.0.0');
     const local = await connectTo(t, port);
     t.ok(await asks(local, 1));
     const open: RawConnection[] = [];

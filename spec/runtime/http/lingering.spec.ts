@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import t, { type Test } from 'tap';
 import { descriptorLimit } from '../../../runtime/http/connections.ts';
 import { createLingering, type LingerLimits, lingerLimits } from '../../../runtime/http/lingering.ts';
-import { openNodeFront } from '../../../runtime/http/node.ts';
+import { openNodeServer } from '../../../runtime/http/node.ts';
 import { listenOn } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
 
@@ -85,14 +85,14 @@ t.test(
   { skip: few },
   async (t) => {
     const time = lentTime(t);
-    const front = await openNodeFront(
+    const httpServer = await openNodeServer(
       { host: '127.0.0.1', port: 0, bodyTimeoutMs: 5_000, maxConnections: 4_000 },
       (exchange) => exchange.reply({ status: 401, body: '{}' }),
     );
-    t.teardown(() => front.close(0));
+    t.teardown(() => httpServer.close(0));
     let open: Socket[] = [];
     for (let count = 0; count < 2_000; count += 1) {
-      const client = connect({ port: front.port, host: '127.0.0.1', allowHalfOpen: true });
+      const client = connect({ port: httpServer.port, host: '127.0.0.1', allowHalfOpen: true });
       open.push(client.on('error', () => {}));
       client.write('POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\nhalf');
       const [answer] = (await once(client, 'data')) as [Buffer];

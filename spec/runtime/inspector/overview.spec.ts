@@ -93,14 +93,14 @@ t.test(
     const limits = new Set<number | undefined>();
     const { overview, seen, watch, next } = stage(t, {
       events: {
-        async count(_range, _profile, mostMs) {
-          limits.add(mostMs);
+        async count(_range, _profile, maxMs) {
+          limits.add(maxMs);
           total += 1;
           ms += 400;
           return { all: { total, ...(total < 3 ? { counted_from: 'then' } : {}) } as never, routes: [] };
         },
-        async countRoutes(_range, _profile, mostMs) {
-          limits.add(mostMs);
+        async countRoutes(_range, _profile, maxMs) {
+          limits.add(maxMs);
           return { countedFromMs: 0, routes: [] };
         },
       },

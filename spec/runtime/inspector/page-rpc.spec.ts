@@ -29,14 +29,14 @@ t.test(
       peer = mine;
       return 'x'.repeat(size);
     };
-    let most = 0;
+    let max = 0;
     const port = await serve(t, watch, (response) => {
       peer?.onEnd(() => {
         peer = undefined;
       });
       while (!response.closed && !response.destroyed) {
         peer?.notify('overview.changed', { filler: 'y'.repeat(100_000) });
-        most = Math.max(most, response.writableLength);
+        max = Math.max(max, response.writableLength);
       }
     });
 
@@ -48,8 +48,8 @@ t.test(
     );
     await once(page.on('error', () => {}).resume(), 'close');
     t.equal(peer, undefined, 'the subscription has ended');
-    t.ok(most > size, 'the answer alone ends nothing');
-    t.ok(most < size + 5 * 1_048_576, `${most} bytes waited`);
+    t.ok(max > size, 'the answer alone ends nothing');
+    t.ok(max < size + 5 * 1_048_576, `${max} bytes waited`);
   },
 );
 

@@ -465,7 +465,7 @@ t.test('INS-2 · DIS-2 · of a text that its sender does not wait for, no agent 
   t.end();
 });
 
-t.test('INS-2 · COA-2 · a burst’s event shows what it waits for, and which run stood for it', (t) => {
+t.test('INS-2 · COA-2 · a batch’s event shows what it waits for, and which run stood for it', (t) => {
   const coalesced: EventRecord = { ...event, status: 'coalesced', work: 'b1', told: { groupKey: 'prod' } };
   const burst = { id: 'b1', firstAtMs: 900, count: 3, latestEventKey: 'k1', dueAtMs: 60_000 };
   const waiting = timelineOf(

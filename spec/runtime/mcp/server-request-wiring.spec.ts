@@ -11,7 +11,7 @@ import {
   type ApprovalQuestion,
   type Approvals,
   createApprovals,
-  mostOpenQuestions,
+  maxOpenQuestions,
   wireApproval,
 } from '../../../runtime/mcp/approvals.ts';
 import { wireServerRequest } from '../../../runtime/mcp/server-request-wiring.ts';
@@ -174,11 +174,11 @@ t.test('TRU-5 · TRU-3 · a form that no person was shown does not count as one 
   ];
   for (const [call, asker] of askers) {
     const { approvals, elicit, held } = stage(t);
-    const ids = Array.from({ length: mostOpenQuestions }, () => approvals.ask({ ...tool, ...asker }, () => {}));
+    const ids = Array.from({ length: maxOpenQuestions }, () => approvals.ask({ ...tool, ...asker }, () => {}));
     for (let asked = 0; asked < 4; asked += 1) {
       t.same(await elicit(form, { calls: [call] }), { kind: 'answered', result: { action: 'decline' } }, call);
     }
-    t.same([held, approvals.list().length], [[], mostOpenQuestions], call);
+    t.same([held, approvals.list().length], [[], maxOpenQuestions], call);
     approvals.answer(String(ids[0]), false, 'me');
 
     void elicit(form, { calls: [call] });
@@ -189,12 +189,12 @@ t.test('TRU-5 · TRU-3 · a form that no person was shown does not count as one 
 
 t.test('TRU-3 · a form counts for the caller of its call, and for none where it may be for several', async (t) => {
   const { approvals, elicit } = stage(t);
-  for (let open = 0; open < mostOpenQuestions; open += 1) approvals.ask({ ...tool, caller: 'c' }, () => {});
+  for (let open = 0; open < maxOpenQuestions; open += 1) approvals.ask({ ...tool, caller: 'c' }, () => {});
   t.same(await elicit(form, { calls: ['c1', 'c2'] }), { kind: 'answered', result: { action: 'decline' } });
   void elicit(form, { calls: ['c1', 'd1'] });
   void elicit(form, { calls: ['c1', 'r1-1'] });
   void elicit(form, { calls: ['d1'] });
-  t.equal(approvals.list().length, mostOpenQuestions + 3);
+  t.equal(approvals.list().length, maxOpenQuestions + 3);
 });
 
 t.test(

@@ -3,10 +3,10 @@ import t from 'tap';
 import { createStartSlots } from '../../../runtime/mcp/start-slots.ts';
 
 /** Slots with what has started, in its order, and how each gives its slot back. */
-function slots(most: number, awaited: ReadonlySet<string> = new Set()) {
+function slots(max: number, awaited: ReadonlySet<string> = new Set()) {
   const started: string[] = [];
   const leave = new Map<string, () => void>();
-  const inner = createStartSlots(most, (key) => awaited.has(key));
+  const inner = createStartSlots(max, (key) => awaited.has(key));
   const enter = (key: string, signal = new AbortController().signal): Promise<void> =>
     inner.enter(key, signal).then((left) => {
       started.push(key);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { RunInput } from '../../../machines/webhook/agent-run.machine.ts';
-import type { Burst } from '../../../machines/webhook/coalesce.ts';
+import type { Batch } from '../../../machines/webhook/coalesce.ts';
 import type { GroupInput } from '../../../machines/webhook/coalescing-group.machine.ts';
 import type { DeliveryInput } from '../../../machines/webhook/delivery.machine.ts';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
@@ -28,7 +28,7 @@ function stage() {
 }
 
 const run = { group: 'g', status: 'queued' } as RunRecord;
-const burst: Burst = { id: 'b', firstAtMs: 1, count: 1, latestEventKey: 'b', dueAtMs: 9 };
+const burst: Batch = { id: 'b', firstAtMs: 1, count: 1, latestEventKey: 'b', dueAtMs: 9 };
 const group = { kind: 'group', key: 'g', profile: 'p', route: 'r', burst } as const;
 
 t.test('DIS-1 · COA-1 · what a commit opened is spawned once, in its own pool', (t) => {
@@ -51,7 +51,7 @@ t.test('DIS-1 · COA-1 · what a commit opened is spawned once, in its own pool'
   t.end();
 });
 
-t.test('COA-1 · an event of a burst whose group lives joins it', (t) => {
+t.test('COA-1 · an event of a batch whose group lives joins it', (t) => {
   const { pools, groups } = stage();
   pools.open(group);
   const joined = { ...burst, count: 2 };

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { createActor, SimulatedClock } from 'xstate';
-import { type Bursts, createBursts, type Joined } from '../../../actors/webhook/bursts.ts';
-import type { Burst } from '../../../machines/webhook/coalesce.ts';
+import { type Batches, createBatches, type Joined } from '../../../actors/webhook/batches.ts';
+import type { Batch } from '../../../machines/webhook/coalesce.ts';
 import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { wireGroup } from '../../../runtime/webhook/batches.ts';
 import { gate, openKeeper, turn } from '../../support/keeper.ts';
@@ -13,14 +13,14 @@ const unforeseen = new Error('nobody foresaw this');
 async function stage(t: Test, throwsOnce?: 'closing' | 'opening', isCrowded = false) {
   const disk = gate();
   const { keeper } = await openKeeper(disk.journal);
-  const standing = createBursts(keeper);
+  const standing = createBatches(keeper);
   let hasThrown = false;
   const trips = (where: typeof throwsOnce): boolean => {
     if (where !== throwsOnce || hasThrown) return false;
     hasThrown = true;
     return true;
   };
-  const bursts: Bursts = {
+  const batches: Batches = {
     ...standing,
     close: (...asked) => (trips('closing') ? Promise.reject(unforeseen) : standing.close(...asked)),
   };
@@ -28,7 +28,7 @@ async function stage(t: Test, throwsOnce?: 'closing' | 'opening', isCrowded = fa
   const lines: unknown[] = [];
   const clock = new SimulatedClock();
   const logic = wireGroup({
-    bursts,
+    batches,
     // Among other gateways, whose journal is behind a network.
     keeper: isCrowded ? { ...keeper, isShared: () => true } : keeper,
     hasRoom: () => !isCrowded,
@@ -44,8 +44,8 @@ async function stage(t: Test, throwsOnce?: 'closing' | 'opening', isCrowded = fa
   });
   async function join(
     eventKey: string,
-    { mode, nowMs = 0, at = bursts }: { mode?: 'batch'; nowMs?: number; at?: Bursts } = {},
-  ): Promise<Burst> {
+    { mode, nowMs = 0, at = batches }: { mode?: 'batch'; nowMs?: number; at?: Batches } = {},
+  ): Promise<Batch> {
     const joining = new Promise<Joined>((resolve) =>
       at.join(
         { key, profile: 'default', route: 'r', groupKey: '7', eventKey, nowMs, windowMs: 50, maxWaitMs: 500, mode },
@@ -56,12 +56,12 @@ async function stage(t: Test, throwsOnce?: 'closing' | 'opening', isCrowded = fa
     await disk.settle();
     return (await joining).burst;
   }
-  const start = (burst: Burst) => {
+  const start = (burst: Batch) => {
     const actor = createActor(logic, { clock, input: { key, profile: 'default', route: 'r', burst, atMs: 0 } }).start();
     t.teardown(() => actor.stop());
     return actor;
   };
-  return { disk, bursts, opened, lines, clock, join, start, session: keeper.session() };
+  return { disk, batches, opened, lines, clock, join, start, session: keeper.session() };
 }
 
 t.test(
@@ -101,7 +101,7 @@ t.test(
 );
 
 t.test(
-  'SCA-1 · COA-3 · a crowded gateway leaves the run of a burst to the others, and its group does not wait',
+  'SCA-1 · COA-3 · a crowded gateway leaves the run of a batch to the others, and its group does not wait',
   async (t) => {
     const { disk, opened, clock, join, start } = await stage(t, undefined, true);
     const group = start(await join('e1'));
@@ -124,7 +124,7 @@ t.test('COA-1 · the run of a batch has the keys of all its events', async (t) =
   t.match((await disk.journal.get('runs', 'e1'))?.value, { eventKey: 'e3', earlierKeys: ['e1', 'e2'], superseded: 0 });
 });
 
-t.test('DUR-1 · a burst that the disk refuses stays and is offered again', async (t) => {
+t.test('DUR-1 · a batch that the disk refuses stays and is offered again', async (t) => {
   const { disk, opened, clock, join, start } = await stage(t);
   const group = start(await join('e1'));
   clock.increment(50);
@@ -136,10 +136,10 @@ t.test('DUR-1 · a burst that the disk refuses stays and is offered again', asyn
   t.match(opened, [[{ kind: 'run', key: 'e1' }, true]]);
 });
 
-t.test('COA-1 · a burst whose run another gateway has opened is let go of', async (t) => {
-  const { disk, opened, clock, join, start, bursts } = await stage(t);
+t.test('COA-1 · a batch whose run another gateway has opened is let go of', async (t) => {
+  const { disk, opened, clock, join, start, batches } = await stage(t);
   const group = start(await join('e1'));
-  const other = bursts.close(key, () => []);
+  const other = batches.close(key, () => []);
   await disk.settle();
   await other;
   clock.increment(50);
@@ -153,11 +153,11 @@ t.test('COA-1 · SCA-1 · an event of another gateway keeps a batch gathering, u
     [50, 1],
     [51, 0],
   ] as const) {
-    const { disk, bursts, opened, clock, join, start } = await stage(t);
-    const { close } = bursts;
-    Object.assign(bursts, {
+    const { disk, batches, opened, clock, join, start } = await stage(t);
+    const { close } = batches;
+    Object.assign(batches, {
       close: (of, writesFor) => close(of, (burst) => writesFor({ ...burst, dueAtMs }, true)),
-    } satisfies Pick<Bursts, 'close'>);
+    } satisfies Pick<Batches, 'close'>);
     start(await join('e1'));
     clock.increment(50);
     await disk.settle();
@@ -168,7 +168,7 @@ t.test('COA-1 · SCA-1 · an event of another gateway keeps a batch gathering, u
 t.test('COA-1 · SCA-1 · the quiet window begins anew with an event of another gateway', async (t) => {
   const { disk, opened, clock, join, start } = await stage(t);
   const group = start(await join('e1'));
-  const other = createBursts((await openKeeper(disk.journal, 'other')).keeper);
+  const other = createBatches((await openKeeper(disk.journal, 'other')).keeper);
   await join('e2', { at: other, nowMs: 40 });
   clock.increment(50);
   await disk.settle();
@@ -194,7 +194,7 @@ t.test('DUR-1 · a batch whose closing failed in an unforeseen way is offered ag
   t.match(group.getSnapshot(), { value: 'dispatched', context: { inFlight: 'e1' } });
 });
 
-t.test('COA-3 · a run that is on disk and could not be handed on keeps no later burst waiting', async (t) => {
+t.test('COA-3 · a run that is on disk and could not be handed on keeps no later batch waiting', async (t) => {
   const { disk, opened, lines, clock, join, start } = await stage(t, 'opening');
   const group = start(await join('e1'));
   clock.increment(50);

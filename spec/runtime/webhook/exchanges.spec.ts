@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Exchange } from '../../../runtime/http/front.ts';
+import type { Exchange } from '../../../runtime/http/http-server.ts';
 import { liveRequest, parsedOf, textOf } from '../../../runtime/webhook/exchanges.ts';
 
 const exchange: Exchange = {

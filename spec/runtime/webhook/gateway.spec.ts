@@ -4,7 +4,7 @@ import { createPlaces } from '../../../actors/dispatch/places.ts';
 import { agentRunMachine } from '../../../machines/webhook/agent-run.machine.ts';
 import { coalescingGroupMachine } from '../../../machines/webhook/coalescing-group.machine.ts';
 import { deliveryMachine } from '../../../machines/webhook/delivery.machine.ts';
-import type { FrontKeeper } from '../../../runtime/http/front-keeper.ts';
+import type { HttpServerKeeper } from '../../../runtime/http/http-server-keeper.ts';
 import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { wireGateway } from '../../../runtime/webhook/gateway.ts';
 import { lentTime } from '../../support/lent-time.ts';
@@ -13,7 +13,7 @@ import { deferred, turn } from '../../support/turns.ts';
 
 const inert = fromTransition((state: undefined) => state, undefined) as unknown as AnyActorLogic;
 
-/** The gateway's chart with its real effects, over fronts and pools in the hand. The time is the spec's. */
+/** The gateway's chart with its real effects, over HTTP servers and pools in the hand. The time is the spec's. */
 function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
   const time = lentTime(t);
   const steps: string[] = [];
@@ -26,7 +26,7 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
   const answered = deferred<void>();
   /** The wall clock goes back while time passes: no wait may ask it. */
   let nowMs = 0;
-  const fronts: FrontKeeper = {
+  const httpServers: HttpServerKeeper = {
     open: async () => {
       steps.push('open');
       return { url: 'http://a:1', fault: null };
@@ -34,7 +34,7 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     move: async () => ({ url: 'http://a:2', fault: null }),
     retire: () => void steps.push('retire'),
     retired: () => answered.promise,
-    front: () => undefined,
+    current: () => undefined,
     standsAs: () => true,
   };
   const pools = {
@@ -51,7 +51,7 @@ function stage(t: Test, { drainTimeoutMs = 1_000 } = {}) {
     platforms: inert,
     cronJobs: inert,
     schedule: { start: () => void steps.push('schedule starts'), stop: () => void steps.push('schedule stops') },
-    fronts,
+    httpServers,
     places,
     park: () => void steps.push('park'),
     cut: () => void steps.push('cut'),
@@ -96,7 +96,7 @@ async function listening(t: Test, options = {}) {
 const drained = { type: 'group.drain', atMs: 0 };
 
 t.test(
-  'COA-1 · CON-2 · a drain flushes every burst at once, grants no further run and retires the front',
+  'COA-1 · CON-2 · a drain flushes every batch at once, grants no further run and retires the HTTP server',
   async (t) => {
     const one = await listening(t);
     one.groups.handle().spawn('g1', {} as never);
@@ -127,7 +127,7 @@ t.test('CON-2 · a sender still unanswered when the time is over is asked to com
   t.match(one.lines, [['warn', /requests under way are answered 503/, { requests: 1 }]]);
 });
 
-t.test('CON-2 · a front that has closed has answered everybody', async (t) => {
+t.test('CON-2 · an HTTP server that has closed has answered everybody', async (t) => {
   const answered = await listening(t);
   answered.requests.handle().spawn('q1', {} as never);
   answered.ref.send({ type: 'gateway.drain' });
@@ -138,7 +138,7 @@ t.test('CON-2 · a front that has closed has answered everybody', async (t) => {
 });
 
 t.test(
-  'CON-2 · it ends when the front has answered, bursts are on disk, and runs and deliveries have ended',
+  'CON-2 · it ends when the HTTP server has answered, batches are on disk, and runs and deliveries have ended',
   async (t) => {
     const one = await listening(t, { drainTimeoutMs: 60_000 });
     one.groups.handle().spawn('g1', {} as never);
@@ -242,7 +242,7 @@ t.test('CON-2 · DUR-1 · what has not ended by the drain timeout stays in the j
 });
 
 t.test(
-  'COA-1 · CFG-2 · bursts are settled when their front moves or is switched off, and their runs begin',
+  'COA-1 · CFG-2 · batches are settled when their HTTP server moves or is switched off, and their runs begin',
   async (t) => {
     for (const enabled of [true, false]) {
       const one = await listening(t);

@@ -7,10 +7,10 @@ import { liveRequest } from '../../../runtime/webhook/exchanges.ts';
 import {
   advanceMs,
   createLastRefusals,
-  longestBody,
-  mostKept,
-  mostOfRoute,
-  mostWaiting,
+  maxBodyLength,
+  maxKept,
+  maxOfRoute,
+  maxWaiting,
 } from '../../../runtime/webhook/last-refusals.ts';
 
 const junk = 'the signature does not match';
@@ -53,8 +53,8 @@ t.test('SRC-5 · SEC-8 · a route keeps its newest refusal of each answer, and n
   add('first', 'a', junk);
   for (let n = 0; n < 1_000; n += 1) add(`f${n}`, 'a', `the timestamp is ${n} s from the clock`);
   t.same(keys('a'), ['f999', 'first']);
-  for (let n = 0; n < mostOfRoute; n += 1) add(`r${n}`, 'a', `reason ${'x'.repeat(n)}`);
-  t.equal(keys('a').length, mostOfRoute);
+  for (let n = 0; n < maxOfRoute; n += 1) add(`r${n}`, 'a', `reason ${'x'.repeat(n)}`);
+  t.equal(keys('a').length, maxOfRoute);
   t.notOk(keys('a').includes('first'), 'the oldest goes');
   t.match(last.of('default', 'a')[0], { query: 'a=b', headers: { 'x-a': 'r3' }, receivedAtMs: 5, path: '/webhooks/a' });
   t.end();
@@ -68,8 +68,8 @@ t.test('SRC-5 · SEC-8 · an answer that takes the secret is replaced by no junk
   t.same(keys('a'), ['j999', 'owner']);
   for (let n = 0; n < 50; n += 1) add(`x${n}`, 'a', junk, { body: 'x'.repeat(n) });
   t.ok(keys('a').includes('owner'), 'many answers');
-  t.equal(keys('a').length, mostOfRoute + 1);
-  for (let n = 0; n < mostKept; n += 1) add(`k${n}`, `r${n}`, junk);
+  t.equal(keys('a').length, maxOfRoute + 1);
+  for (let n = 0; n < maxKept; n += 1) add(`k${n}`, `r${n}`, junk);
   t.ok(keys('a').includes('owner'), 'many routes');
   t.end();
 });
@@ -100,8 +100,8 @@ t.test(
 t.test('SRC-5 · SEC-8 · the newest of at most so many senders wait for their answer', (t) => {
   const { add, keys, clock } = stage({ costMs: 2 * advanceMs });
   add('first', 'a', junk);
-  for (let n = 0; n <= mostWaiting; n += 1) add(`s${n}`, `r${n}`, junk, { from: `192.0.2.${n}` });
-  const last = { name: `r${mostWaiting}`, from: `192.0.2.${mostWaiting}` };
+  for (let n = 0; n <= maxWaiting; n += 1) add(`s${n}`, `r${n}`, junk, { from: `192.0.2.${n}` });
+  const last = { name: `r${maxWaiting}`, from: `192.0.2.${maxWaiting}` };
   add('again', last.name, junk, { from: last.from });
   t.equal(clock.diagnoses, 1);
   t.same(keys('r0'), [], 'the oldest is dropped');
@@ -112,12 +112,12 @@ t.test('SRC-5 · SEC-8 · the newest of at most so many senders wait for their a
 
 t.test('SRC-5 · long bodies and too many routes are not kept, nor is what was accepted', (t) => {
   const { add, keys, last } = stage();
-  t.same([mostOfRoute, mostKept, mostWaiting, longestBody], [4, 128, 8, 65_536]);
-  add('long', 'a', '', { body: 'x'.repeat(longestBody + 1) });
+  t.same([maxOfRoute, maxKept, maxWaiting, maxBodyLength], [4, 128, 8, 65_536]);
+  add('long', 'a', '', { body: 'x'.repeat(maxBodyLength + 1) });
   t.equal(last.of('default', 'a')[0]?.body, undefined);
   add('fine', 'b', '', { kind: 'accepted' });
   t.same(keys('b'), []);
-  for (let n = 0; n <= mostKept; n += 1) add(`k${n}`, `r${n}`, '');
+  for (let n = 0; n <= maxKept; n += 1) add(`k${n}`, `r${n}`, '');
   t.same(keys('a'), []);
   t.same(keys('r1'), ['k1']);
   t.end();

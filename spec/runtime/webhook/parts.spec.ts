@@ -257,10 +257,10 @@ t.test(
 );
 
 t.test('SRC-4 · a long array is judged and answered in turns, its claims are submitted in one', (t) => {
-  const most = 32;
+  const max = 32;
   const items = Array.from({ length: 320 }, (_, n) => ({ n }));
   const { spawned, part, claims, calls, settlements, verdicts, ready, takeTurns, underWay } = stage({ items });
-  t.equal(spawned.length, most, 'other work comes before the rest');
+  t.equal(spawned.length, max, 'other work comes before the rest');
   t.equal(takeTurns(), 9);
   t.equal(spawned.length, 320);
   t.equal(underWay(), 320);
@@ -269,7 +269,7 @@ t.test('SRC-4 · a long array is judged and answered in turns, its claims are su
   t.equal(calls.filter((call) => call === 'begin').length, 1);
   t.equal(claims.length, 320);
   for (const { settled } of claims) settled({ kind: 'granted', opened: { kind: 'nothing' } });
-  t.equal(verdicts.length, most, 'nor do all their runs begin in one turn');
+  t.equal(verdicts.length, max, 'nor do all their runs begin in one turn');
   t.equal(takeTurns(), 9);
   t.equal(verdicts.length, 320);
   t.equal(verdicts.at(-1), 'd319 granted');

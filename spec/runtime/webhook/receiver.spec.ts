@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
-import type { Exchange, Reply, RequestHead } from '../../../runtime/http/front.ts';
+import type { Exchange, Reply, RequestHead } from '../../../runtime/http/http-server.ts';
 import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import type { LiveRequest } from '../../../runtime/webhook/exchanges.ts';
 import { createReceiver } from '../../../runtime/webhook/receiver.ts';

@@ -5,9 +5,9 @@ import type { EventRecord } from '../../../machines/webhook/record.ts';
 import type { OutcomeKind } from '../../../machines/webhook/reply.ts';
 import {
   createRefusedRequests,
-  mostInRing,
-  mostRemembered,
-  mostRows,
+  maxInRing,
+  maxRemembered,
+  maxRows,
   type RefusedFrom,
 } from '../../../runtime/webhook/refused-requests.ts';
 import { plainEvent } from '../../support/records.ts';
@@ -56,13 +56,13 @@ t.test('SEC-8 · equal refusals of one address are one row, found by its newest,
 
   t.same(rows(), [[keyAt(2_999), 'gh', 3_000]]);
   const alike = { count: 3_000, firstKey: keyAt(0), firstAtMs: 0, lastAtMs: 2_999 };
-  const known = [2_999, 2_998, 2_999 - mostRemembered + 1, 0];
+  const known = [2_999, 2_998, 2_999 - maxRemembered + 1, 0];
   for (const at of known) {
     for (const id of [keyAt(at), `d${at}`]) {
       t.match(refused.withId(id), [{ key: keyAt(at), event: { deliveryId: `d${at}`, receivedAtMs: at }, alike }], id);
     }
   }
-  for (const at of [1, 2_999 - mostRemembered]) t.same(refused.withId(`d${at}`), [], `d${at}`);
+  for (const at of [1, 2_999 - maxRemembered]) t.same(refused.withId(`d${at}`), [], `d${at}`);
   t.end();
 });
 
@@ -113,7 +113,7 @@ t.test('SEC-8 · many addresses push out the oldest of their own ring alone', (t
     [keyAt(2), 'gl', 1],
     [keyAt(1), 'gh', 1],
   ]);
-  t.equal(rows().length, mostInRing + 3);
+  t.equal(rows().length, maxInRing + 3);
   t.end();
 });
 
@@ -122,7 +122,7 @@ t.test('SEC-8 · one address with many paths pushes out its own rows, not those 
   add({ at: 1, kind: 'unknownRoute', path: '/webhooks/githb', address: '203.0.113.9' });
   for (let at = 2; at < 3_000; at += 1) add({ at, kind: 'unknownRoute', path: `/webhooks/${at}` });
 
-  t.equal(rows().length, mostInRing);
+  t.equal(rows().length, maxInRing);
   t.same(rows().at(-1), [keyAt(1), '/webhooks/githb', 1]);
   t.end();
 });
@@ -130,12 +130,12 @@ t.test('SEC-8 · one address with many paths pushes out its own rows, not those 
 t.test('SEC-8 · all rows have a bound, and the fullest ring gives way', (t) => {
   const { refused, add, rows } = stage();
   add({ at: 1, route: 'lonely' });
-  for (let at = 2; at < 3 * mostRows; at += 1) {
-    add({ at, route: `r${Math.floor(at / mostInRing)}`, address: `198.51.${at >> 8}.${at & 255}` });
+  for (let at = 2; at < 3 * maxRows; at += 1) {
+    add({ at, route: `r${Math.floor(at / maxInRing)}`, address: `198.51.${at >> 8}.${at & 255}` });
   }
 
-  t.same([mostInRing, mostRows], [50, 2_000]);
-  t.equal(rows().length, mostRows);
+  t.same([maxInRing, maxRows], [50, 2_000]);
+  t.equal(rows().length, maxRows);
   t.same(rows().at(-1), [keyAt(1), 'lonely', 1]);
   t.same(refused.withId('d1').length, 1);
   const keys = rows().map(([key]) => key);

@@ -2,7 +2,7 @@ import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
 import t, { type Test } from 'tap';
 import { createActor } from 'xstate';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
-import { createBursts } from '../../../actors/webhook/bursts.ts';
+import { createBatches } from '../../../actors/webhook/batches.ts';
 import { type ClaimVerdict, createClaimDelivery } from '../../../actors/webhook/claim-delivery.ts';
 import type { Route } from '../../../machines/config/route.ts';
 import type { SignatureScheme } from '../../../machines/config/signature-scheme.ts';
@@ -15,7 +15,7 @@ import type { ScriptResult } from '../../../machines/webhook/script-outcome.ts';
 import { signEvent } from '../../../machines/webhook/sign-event.ts';
 import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
 import { createBodyBudget } from '../../../runtime/http/body-budget.ts';
-import type { BodyOutcome, Reply } from '../../../runtime/http/front.ts';
+import type { BodyOutcome, Reply } from '../../../runtime/http/http-server.ts';
 import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import { type Exchanges, liveRequest, parsedOf } from '../../../runtime/webhook/exchanges.ts';
 import { wireRequest } from '../../../runtime/webhook/requests.ts';
@@ -111,14 +111,14 @@ async function stage(
     nowMs: () => 1_000,
     newDeliveryId: () => 'random',
     takeSlot: () => {},
-    takeGreeting: () => {},
+    takeHandshake: () => {},
     noteDeprecated: () => {},
     exchanges,
     claim:
       verdict === undefined
         ? createClaimDelivery({
             keeper,
-            bursts: createBursts(keeper),
+            batches: createBatches(keeper),
             findJob: () => ({ kind: 'dropped', reason: 'the job is paused' }),
             placeOf: () => undefined,
             hasRoom: () => true,

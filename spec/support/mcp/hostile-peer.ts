@@ -42,11 +42,11 @@ export type Harm =
   /** Its page has 11 MiB, which is more than any message may have. */
   | 'longer-page';
 
-export const mostForms = 500;
+export const maxForms = 500;
 /** More than a server has time for. */
 export const manySchemas = 14;
 /** Of the harms that list many. */
-export const mostTools = 60_000;
+export const maxTools = 60_000;
 
 /** Longer than a page may be, and no longer than a message. */
 const long = 'l'.repeat(9 * 1_048_576);
@@ -89,8 +89,7 @@ function main(harm: Harm): void {
     } else if (method === 'notifications/initialized') {
       if (harm === 'changes') sayOn(told);
       if (harm === 'flood') flood('notifications/message', { level: 'info', data: '' });
-      if (harm === 'forms')
-        for (let form = 0; form < mostForms; form += 1) send({ id: `form-${form}`, ...formRequest });
+      if (harm === 'forms') for (let form = 0; form < maxForms; form += 1) send({ id: `form-${form}`, ...formRequest });
     } else if (method === undefined) told.answered += 1;
   });
 }
@@ -134,7 +133,7 @@ function pageOf(harm: Harm, number: number): JsonObject {
   if (harm === 'longer-page') return { tools: [toolOf(harm)], _meta: { rest: long, more: 'm'.repeat(2_097_152) } };
   if (harm !== 'many-tools' && harm !== 'malformed-tools') return { tools: [toolOf(harm)] };
   const rest = harm === 'many-tools' ? toolOf(harm) : {};
-  return { tools: Array.from({ length: mostTools }, (_, at) => ({ ...rest, name: `t${at}` })) };
+  return { tools: Array.from({ length: maxTools }, (_, at) => ({ ...rest, name: `t${at}` })) };
 }
 
 function otherPageOf(method: string, number: number): JsonObject {

@@ -13,7 +13,7 @@ export interface Browser {
   submit(page: Page, fields: Readonly<Record<string, string>>): Promise<Page>;
 }
 
-const mostRedirects = 20;
+const maxRedirects = 20;
 
 export function createBrowser(): Browser {
   /** Cookies by origin and name; their paths do not matter here. */
@@ -22,7 +22,7 @@ export function createBrowser(): Browser {
   async function go(start: string, init: RequestInit, until: (url: string) => boolean = () => false): Promise<Page> {
     let url = start;
     let request = init;
-    for (let hops = 0; hops < mostRedirects; hops += 1) {
+    for (let hops = 0; hops < maxRedirects; hops += 1) {
       if (until(url)) return { url, status: 0, body: '' };
       const { origin } = new URL(url);
       const cookies = jar.get(origin) ?? new Map<string, string>();
@@ -50,7 +50,7 @@ export function createBrowser(): Browser {
       url = new URL(location, url).href;
       request = {};
     }
-    throw new Error(`more than ${mostRedirects} redirects`);
+    throw new Error(`more than ${maxRedirects} redirects`);
   }
 
   return {

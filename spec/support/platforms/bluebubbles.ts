@@ -22,7 +22,7 @@ export const bluebubblesApi: PlatformFixture = {
   chat,
   unknown: { chat: 'iMessage;-;+15550000000', outcome: is.notFound },
   malformedChats: ['Mum', '5551234'],
-  limit: { most: 10_000, unit: 'utf16' },
+  limit: { max: 10_000, unit: 'utf16' },
   maxPieces: 10,
   verifies: { kind: 'verified' },
   limited: { status: 429, headers: { 'retry-after': '2' }, text: 'a proxy' },

@@ -20,7 +20,7 @@ export const discordApi: PlatformFixture = {
   chat: channel,
   unknown: { chat: '1100000000000000099', outcome: is.notFound },
   malformedChats: ['#general', '123', '1/messages'],
-  limit: { most: 2_000, unit: 'utf16' },
+  limit: { max: 2_000, unit: 'utf16' },
   maxPieces: 20,
   resends: true,
   verifies: { kind: 'verified', as: 'ops' },

@@ -17,7 +17,7 @@ export const feishuApi: PlatformFixture = {
   place: `chat_id ${chat}`,
   unknown: { chat: 'oc_elsewhere', outcome: is.forbidden },
   malformedChats: ['a chat', 'oc/1'],
-  limit: { most: 30_000, unit: 'utf16' },
+  limit: { max: 30_000, unit: 'utf16' },
   maxPieces: 10,
   resends: true,
   verifies: { kind: 'verified', as: 'Ops bot' },

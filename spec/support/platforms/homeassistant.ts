@@ -9,7 +9,7 @@ const base = {
   options: { token },
   wrongOptions: { token: 'sec-other' },
   malformedChats: ['My Phone', 'light.turn_on', '../../states'],
-  limit: { most: 4_096, unit: 'utf16' },
+  limit: { max: 4_096, unit: 'utf16' },
   maxPieces: 5,
   takesEmpty: true,
   verifies: { kind: 'verified' },

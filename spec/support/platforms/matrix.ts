@@ -16,7 +16,7 @@ export const matrixApi: PlatformFixture = {
   chat: room,
   unknown: { chat: '!elsewhere:example.org', outcome: is.forbidden },
   malformedChats: ['ops', '@me:example.org', '!a b'],
-  limit: { most: 60_000, unit: 'jsonBytes' },
+  limit: { max: 60_000, unit: 'jsonBytes' },
   maxPieces: 10,
   resends: true,
   verifies: { kind: 'verified', as: '@ops:example.org' },

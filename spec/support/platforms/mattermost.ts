@@ -16,7 +16,7 @@ export const mattermostApi: PlatformFixture = {
   chat: channel,
   unknown: { chat: 'b'.repeat(26), outcome: is.forbidden },
   malformedChats: ['town-square', 'A'.repeat(26)],
-  limit: { most: 16_383, unit: 'codePoints' },
+  limit: { max: 16_383, unit: 'codePoints' },
   maxPieces: 10,
   resends: true,
   verifies: { kind: 'verified', as: 'ops' },

@@ -17,7 +17,7 @@ export const qqbotApi: PlatformFixture = {
   extra: { msg_id: 'ROBOT1.0_abc' },
   unknown: { chat: 'channel:404', outcome: is.notFound },
   malformedChats: ['7D296480D464EC5C', 'team:1', 'user:a b'],
-  limit: { most: 2_000, unit: 'entities' },
+  limit: { max: 2_000, unit: 'entities' },
   maxPieces: 5,
   resends: true,
   verifies: { kind: 'verified', as: 'gitsub' },

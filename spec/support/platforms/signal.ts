@@ -19,7 +19,7 @@ export const signalApi: PlatformFixture = {
   chat: recipient,
   unknown: { chat: '+15554445555', outcome: is.notFound },
   malformedChats: ['5551234', 'a group', 'u:'],
-  limit: { most: 2_000, unit: 'utf8Bytes' },
+  limit: { max: 2_000, unit: 'utf8Bytes' },
   maxPieces: 20,
   verifies: { kind: 'verified', as: account },
   limited: rpcError(-5, [to('RATE_LIMIT_FAILURE', { retryAfterSeconds: 2 })]),

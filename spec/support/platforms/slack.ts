@@ -16,7 +16,7 @@ export const slackApi: PlatformFixture = {
   chat: channel,
   unknown: { chat: 'C0000000000', outcome: is.notFound },
   malformedChats: ['general', '# general', 'c0123456789'],
-  limit: { most: 4_000, unit: 'entities' },
+  limit: { max: 4_000, unit: 'entities' },
   maxPieces: 20,
   verifies: { kind: 'verified', as: 'ops' },
   limited: { status: 429, headers: { 'retry-after': '2' }, json: { ok: false, error: 'ratelimited' } },

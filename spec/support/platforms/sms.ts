@@ -20,7 +20,7 @@ export const sms: PlatformFixture = {
   chat,
   unknown: { chat: '+15005550001', outcome: is.notFound },
   malformedChats: ['5551234', '+0123456', 'mum'],
-  limit: { most: 1_600, unit: 'utf16' },
+  limit: { max: 1_600, unit: 'utf16' },
   maxPieces: 5,
   verifies: { kind: 'verified', as: 'Ops' },
   limited: { ...twilioError(429, 20429), headers: { 'retry-after': '2' } },

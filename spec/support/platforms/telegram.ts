@@ -22,7 +22,7 @@ export const telegramApi: PlatformFixture = {
   chat,
   unknown: { chat: '42', outcome: is.notFound },
   malformedChats: ['My Group', '../getMe', '@a'],
-  limit: { most: 4_096, unit: 'utf16' },
+  limit: { max: 4_096, unit: 'utf16' },
   maxPieces: 20,
   verifies: { kind: 'verified', as: 'ops_bot' },
   limited: telegramError(429, 'Too Many Requests: retry after 2', { retry_after: 2 }),

@@ -13,7 +13,7 @@ export const weixinApi: PlatformFixture = {
   chat,
   extra: { context_token: 'ctx-1' },
   malformedChats: ['a b', '!'],
-  limit: { most: 4_000, unit: 'utf16' },
+  limit: { max: 4_000, unit: 'utf16' },
   maxPieces: 10,
   verifies: { kind: 'unverifiable', reason: /home_channel/ },
   limited: { status: 429, headers: { 'retry-after': '2' }, text: 'slow down' },

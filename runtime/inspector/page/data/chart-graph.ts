@@ -78,8 +78,8 @@ export const wordLetter = 5.9;
 export const wordLine = 13;
 const boxHeight = 34;
 const boxPadding = 34;
-const longestWord = 30;
-const mostWords = 2;
+const maxWordLength = 30;
+const maxWords = 2;
 
 export function graphOf({ states, transitions }: Chart): Graph {
   const boxes = states.map((state) => ({
@@ -150,11 +150,11 @@ export function activeStates(state: string): ReadonlySet<string> {
 
 function shortened(words: readonly string[]): string[] {
   const different = [...new Set(words.filter((word) => word !== ''))];
-  const shown = different.slice(0, mostWords).map(cut);
+  const shown = different.slice(0, maxWords).map(cut);
   const rest = different.length - shown.length;
   return rest > 0 ? [...shown, `and ${rest} more`] : shown;
 }
 
 function cut(word: string): string {
-  return word.length > longestWord ? `${word.slice(0, longestWord - 1)}…` : word;
+  return word.length > maxWordLength ? `${word.slice(0, maxWordLength - 1)}…` : word;
 }

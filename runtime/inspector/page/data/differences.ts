@@ -11,7 +11,7 @@ export interface DifferenceLine {
 }
 
 /** Longer differing sections are shown as replaced, without a comparison of their lines. */
-const mostLines = 2_000;
+const maxLines = 2_000;
 /** Strings, and whole numbers of many digits. */
 const longParts = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
 
@@ -69,7 +69,7 @@ function sorted(value: unknown): unknown {
 function middleOf(old: readonly string[], fresh: readonly string[]): DifferenceLine[] {
   const all = (kind: 'added' | 'removed', lines: readonly string[]): DifferenceLine[] =>
     lines.map((text) => ({ kind, text }));
-  if (old.length > mostLines || fresh.length > mostLines) return [...all('removed', old), ...all('added', fresh)];
+  if (old.length > maxLines || fresh.length > maxLines) return [...all('removed', old), ...all('added', fresh)];
   const width = fresh.length + 1;
   const lengths = new Uint16Array((old.length + 1) * width);
   for (let row = old.length - 1; row >= 0; row -= 1) {
@@ -138,10 +138,10 @@ function marked(line: DifferenceLine, other: string): DifferenceLine {
 
 /** Returns how many items are equal at the start, and at the end of the rest. */
 function equalEnds(one: ArrayLike<string>, other: ArrayLike<string>): readonly [start: number, end: number] {
-  const most = Math.min(one.length, other.length);
+  const max = Math.min(one.length, other.length);
   let start = 0;
-  while (start < most && one[start] === other[start]) start += 1;
+  while (start < max && one[start] === other[start]) start += 1;
   let end = 0;
-  while (end < most - start && one[one.length - 1 - end] === other[other.length - 1 - end]) end += 1;
+  while (end < max - start && one[one.length - 1 - end] === other[other.length - 1 - end]) end += 1;
   return [start, end];
 }

@@ -8,7 +8,7 @@ import type { EventFound, FoundEvents } from '../../../control/contract/events.t
 import { keyOfRow } from './event-words.ts';
 
 /** Most rows in memory; a person narrows the search instead. */
-export const mostHeld = 2_000;
+export const maxHeld = 2_000;
 
 export interface EventList {
   readonly rows: readonly EventFound[];
@@ -22,12 +22,12 @@ export interface EventList {
  */
 export function withOlder({ rows, cursor }: EventList, older: EventList, from: string): EventList | undefined {
   if (cursor !== from) return undefined;
-  const joined = joinedRows(rows, older.rows).slice(0, mostHeld);
+  const joined = joinedRows(rows, older.rows).slice(0, maxHeld);
   return older.cursor === undefined ? { rows: joined } : { rows: joined, cursor: older.cursor };
 }
 
 /**
- * Adds new and changed rows. The oldest ones are dropped beyond `mostHeld`.
+ * Adds new and changed rows. The oldest ones are dropped beyond `maxHeld`.
  * @param from the start of the range, which moves with the time; rows from before it are dropped
  */
 export function withNews({ rows, cursor = '' }: EventList, news: readonly EventFound[], from = ''): EventList {
@@ -36,9 +36,9 @@ export function withNews({ rows, cursor = '' }: EventList, news: readonly EventF
   const fitting = news.filter((row) => row.key >= cursor || known.has(keyOfRow(row)));
   const joined = fitting.length === 0 ? rows : joinedRows(rows, fitting);
   const inRange = joined.filter((row) => row.received_at >= from);
-  const kept = inRange.slice(0, mostHeld);
+  const kept = inRange.slice(0, maxHeld);
   // If the oldest row is not in the range any more, no older one is.
-  const next = inRange.length > mostHeld ? kept.at(-1)?.key : inRange.length < joined.length ? '' : cursor;
+  const next = inRange.length > maxHeld ? kept.at(-1)?.key : inRange.length < joined.length ? '' : cursor;
   return next === undefined || next === '' ? { rows: kept } : { rows: kept, cursor: next };
 }
 
@@ -62,7 +62,7 @@ interface Collected {
 }
 
 /**
- * Reads the newest rows of a search, until all or `most` are read or the signal aborts. The range is fixed first, because
+ * Reads the newest rows of a search, until all or `max` are read or the signal aborts. The range is fixed first, because
  * the last hour, for example, would move with each call. Never rejects: an error is in the result.
  * @param heard is called with the count of rows so far
  */
@@ -74,12 +74,12 @@ export async function collectEvents(
   }) => Promise<Pick<FoundEvents, 'from' | 'to' | 'rows' | 'cursor'>>,
   {
     range: named,
-    most,
+    max,
     signal,
     heard,
   }: {
     readonly range: string;
-    readonly most: number;
+    readonly max: number;
     readonly signal: AbortSignal;
     readonly heard: (count: number) => void;
   },
@@ -89,13 +89,13 @@ export async function collectEvents(
   try {
     const { from, to } = await search({ range: named, limit: 0 });
     const range = `${from}..${to}`;
-    while (next !== undefined && rows.length < most && !signal.aborted) {
+    while (next !== undefined && rows.length < max && !signal.aborted) {
       const page = await search({ range, limit: pageRows, ...next });
       rows.push(...page.rows);
       next = page.cursor === undefined ? undefined : { cursor: page.cursor };
-      heard(Math.min(most, rows.length));
+      heard(Math.min(max, rows.length));
     }
-    return { rows: rows.slice(0, most), isAll: next === undefined && rows.length <= most };
+    return { rows: rows.slice(0, max), isAll: next === undefined && rows.length <= max };
   } catch (error) {
     return { rows, isAll: false, error };
   }

@@ -24,7 +24,7 @@ export interface Living {
 }
 
 /** Steps that are kept for a chart that opens later. */
-const mostSteps = 2_000;
+const maxSteps = 2_000;
 const againMs = 1_000;
 
 const rows = new Map<string, LivingRow>();
@@ -152,14 +152,14 @@ function takeDelta(delta: DeltaMessage): void {
   for (const row of delta.changed) rows.set(row.id, row);
   remember(delta.steps);
   news.push(...delta.steps);
-  if (news.length > mostSteps) news.splice(0, news.length - mostSteps);
+  if (news.length > maxSteps) news.splice(0, news.length - maxSteps);
   if (delta.steps.length > 0) frames.request(report);
   if (delta.gone.length > 0 || delta.changed.length > 0) frames.request(draw);
 }
 
 function remember(taken: readonly StepRow[]): void {
   steps.push(...taken);
-  if (steps.length > mostSteps * 2) steps.splice(0, steps.length - mostSteps);
+  if (steps.length > maxSteps * 2) steps.splice(0, steps.length - maxSteps);
 }
 
 function report(): void {

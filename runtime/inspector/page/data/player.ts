@@ -18,12 +18,12 @@ export interface Played {
   readonly steps: readonly StepRow[];
 }
 
-const usualMs = 190;
+const defaultMs = 190;
 const hurriedMs = 60;
 /** With more waiting steps than this it plays faster; with many more it skips. */
 const hurriedFrom = 8;
 const skippedFrom = 40;
-const mostKept = 200;
+const maxKept = 200;
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
@@ -46,7 +46,7 @@ export function usePlayed(actor: string): Played {
         return;
       }
       setPlayed((old) => after(old, step));
-      timer = setTimeout(next, waiting.length > hurriedFrom ? hurriedMs : usualMs);
+      timer = setTimeout(next, waiting.length > hurriedFrom ? hurriedMs : defaultMs);
     };
     const forget = onSteps((steps) => {
       const mine = steps.filter((step) => step.actor === actor);
@@ -69,9 +69,9 @@ export function usePlayed(actor: string): Played {
 
 function begin(actor: string): Played {
   const steps = stepsOf(actor);
-  return { state: undefined, step: undefined, count: 0, steps: steps.slice(-mostKept) };
+  return { state: undefined, step: undefined, count: 0, steps: steps.slice(-maxKept) };
 }
 
 function after(old: Played, step: StepRow): Played {
-  return { state: step.to, step, count: old.count + 1, steps: [...old.steps, step].slice(-mostKept) };
+  return { state: step.to, step, count: old.count + 1, steps: [...old.steps, step].slice(-maxKept) };
 }

@@ -7,14 +7,14 @@ import { go } from './place.ts';
 import { call } from './rpc.ts';
 
 const pollMs = 500;
-const mostPolls = 120;
+const maxPolls = 120;
 
 /** Shows what was not retried and why, and the progress of the others until each has an outcome, at most a minute. */
 export function follow({ done, skipped }: Bulk): void {
   const [first] = skipped;
   if (done.length > 0) {
     const shown = announce(`Retrying ${done.length.toLocaleString('en')}…${skippedWords(skipped, 'retried')}`);
-    void poll({ ids: done, skipped, left: mostPolls, shown });
+    void poll({ ids: done, skipped, left: maxPolls, shown });
   } else if (first === undefined) announce('Nothing is left to retry.');
   else announce(skipped.length === 1 ? `Not retried: ${first.why}` : skippedWords(skipped, 'retried').trim(), true);
 }

@@ -165,13 +165,13 @@ export interface Asking<Found> {
 
 /** The last results by key, shown where the daemon cannot be reached; the oldest is dropped. */
 const remembered = new Map<string, unknown>();
-const mostRemembered = 50;
+const maxRemembered = 50;
 
 function remember(key: string, value: unknown): void {
   remembered.delete(key);
   remembered.set(key, value);
   const [oldest = key] = remembered.keys();
-  if (remembered.size > mostRemembered) remembered.delete(oldest);
+  if (remembered.size > maxRemembered) remembered.delete(oldest);
 }
 
 /**

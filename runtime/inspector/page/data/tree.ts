@@ -34,7 +34,7 @@ export interface TreeLine {
 export const everything: TreeFilter = { text: '', standing: '', longerThanMs: 0, route: '', server: '' };
 
 /** A pool with more children than this is folded at first. */
-const mostUnfolded = 200;
+const maxUnfolded = 200;
 
 /** The order of a pool's children; those that are well keep theirs. */
 const troubles: Partial<Record<Standing, number>> = { failed: 0, needsUser: 1, retrying: 2 };
@@ -114,7 +114,7 @@ export function treeLines(
   const visit = (siblings: readonly LivingRow[], depth: number, parent: string | null): void => {
     for (const [at, row] of siblings.entries()) {
       const children = below.get(row.id) ?? [];
-      const open = children.length > 0 && !(folded.get(row.id) ?? (!filtering && children.length > mostUnfolded));
+      const open = children.length > 0 && !(folded.get(row.id) ?? (!filtering && children.length > maxUnfolded));
       lines.push({
         row,
         depth,

@@ -7,7 +7,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EventNews, FoundEvents, SearchedEvents } from '../../../control/contract/events.ts';
-import { beforeGap, type EventList, mostHeld, withNews, withOlder } from './event-list.ts';
+import { beforeGap, type EventList, maxHeld, withNews, withOlder } from './event-list.ts';
 import { link, onReturn } from './live.ts';
 import { call, subscribe, unreachable, wordsOf } from './rpc.ts';
 
@@ -155,7 +155,7 @@ export function useEvents(q: string, range: string, isLive: boolean): Events {
   async function readOlder(): Promise<void> {
     const mine = held.current;
     const { found } = mine;
-    if (found?.list.cursor === undefined || mine.isReading || found.list.rows.length >= mostHeld) return;
+    if (found?.list.cursor === undefined || mine.isReading || found.list.rows.length >= maxHeld) return;
     mine.isReading = true;
     const from = found.list.cursor;
     let isEarlier = false;

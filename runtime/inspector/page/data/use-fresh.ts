@@ -10,7 +10,7 @@ import { type Asking, useAsked } from './rpc.ts';
 
 const leastMs = 500;
 /** An answer that is not there by then may have been lost on the way, and the view would never be called again. */
-const mostMs = 30_000;
+const maxMs = 30_000;
 /** The work that any gateway of a shared journal may do. The actors of other gateways are not streamed. */
 const shared = ['agentRun', 'approval', 'coalescingGroup', 'cronJob', 'delivery'];
 const elsewhereMs = 3_000;
@@ -36,7 +36,7 @@ export function useFresh(machines: RegExp, again: () => Promise<void> | void): v
       last = performance.now();
       isDue = false;
       isAsking = true;
-      await Promise.race([run.current(), new Promise((late) => setTimeout(late, mostMs))]);
+      await Promise.race([run.current(), new Promise((late) => setTimeout(late, maxMs))]);
       isAsking = false;
       timer = undefined;
       if (isDue) soon();

@@ -7,7 +7,7 @@ const farthest = 0.2;
 const closest = 2;
 const panStep = 40;
 /** The largest share of the window for a drawing. */
-const mostOfWindow = 0.52;
+const maxOfWindow = 0.52;
 const leastHeight = 240;
 
 interface View {
@@ -37,7 +37,7 @@ export function useView(drawing: { readonly width: number; readonly height: numb
     const held = frame.current;
     if (held === null) return;
     const measure = (): void =>
-      setRoom({ width: held.clientWidth, height: Math.max(leastHeight, Math.round(innerHeight * mostOfWindow)) });
+      setRoom({ width: held.clientWidth, height: Math.max(leastHeight, Math.round(innerHeight * maxOfWindow)) });
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(held);

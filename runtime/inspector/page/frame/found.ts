@@ -9,7 +9,7 @@ interface Choice {
   readonly label: string;
 }
 
-const mostInGroup = 6;
+const maxInGroup = 6;
 
 /** Returns the choices with every word, by group; a label that begins with the words comes first in its group. */
 export function foundChoices<One extends Choice>(choices: readonly One[], typed: string): readonly One[] {
@@ -25,7 +25,7 @@ export function foundChoices<One extends Choice>(choices: readonly One[], typed:
   const rank = ({ label }: One): number => (label.toLowerCase().startsWith(words[0] ?? '') ? 0 : 1);
   return [...groups.values()].flatMap((own) => {
     const sorted = own.toSorted((one, other) => rank(one) - rank(other));
-    return words.length === 0 ? sorted : sorted.slice(0, mostInGroup);
+    return words.length === 0 ? sorted : sorted.slice(0, maxInGroup);
   });
 }
 

@@ -8,9 +8,9 @@ import { useMedia } from '../data/use-media.ts';
 import { Scrolled } from './basics.tsx';
 
 /** Longer text is cut, with a button that shows the rest. */
-const mostShown = 65_536;
+const maxShown = 65_536;
 /** The same on a phone, where the page itself scrolls. */
-const mostOnPhone = 2_000;
+const maxOnPhone = 2_000;
 /** As in the style sheet, which reserves their height. */
 const linesOfPiece = 200;
 
@@ -28,7 +28,7 @@ export function Code({
 }): JSX.Element {
   const [isWhole, setWhole] = useState(false);
   const isPhone = useMedia('(max-width: 760px)');
-  const shown = isWhole ? text : text.slice(0, paper && isPhone ? mostOnPhone : mostShown);
+  const shown = isWhole ? text : text.slice(0, paper && isPhone ? maxOnPhone : maxShown);
   // The component, which Preact leaves alone while it is the same, unlike thousands of elements.
   const drawn = useMemo(() => <Drawn text={shown} json={json} />, [json, shown]);
   return (
@@ -48,7 +48,7 @@ export function Code({
 }
 
 function Drawn({ text, json }: { readonly text: string; readonly json: boolean }): JSX.Element {
-  return <pre class="code">{text.length > mostShown ? piecesOf(text) : json ? coloured(text) : text}</pre>;
+  return <pre class="code">{text.length > maxShown ? piecesOf(text) : json ? coloured(text) : text}</pre>;
 }
 
 export function JsonCode({ value, label }: { readonly value: unknown; readonly label: string }): JSX.Element {

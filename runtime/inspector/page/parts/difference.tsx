@@ -8,7 +8,7 @@ import { Scrolled } from './basics.tsx';
 /** Unchanged lines that are shown around a change. */
 const around = 3;
 /** Lines that are drawn at first: a browser takes seconds for 100,000. */
-const mostDrawn = 2_000;
+const maxDrawn = 2_000;
 
 export function Difference({
   lines,
@@ -34,7 +34,7 @@ export function Difference({
   };
   let isCut = false;
   for (const [at, line] of lines.entries()) {
-    isCut = !isWhole && rows.length >= mostDrawn;
+    isCut = !isWhole && rows.length >= maxDrawn;
     if (isCut) break;
     if (!isNear(at)) {
       folded += 1;

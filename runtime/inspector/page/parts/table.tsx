@@ -7,7 +7,7 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren;
   /** Right-aligned, for numbers and times. */
   readonly right?: boolean;
-  /** Left out at phone width; `most`: also if two panels are side by side in a small window. */
+  /** Left out at phone width; `max`: also if two panels are side by side in a small window. */
   readonly wide?: boolean | 'most';
   readonly width?: string;
 }

@@ -196,7 +196,7 @@ export function FreshChip({
   readonly noun: string;
   readonly onTake: () => void;
 }): JSX.Element {
-  const told = useTold(waiting);
+  const announced = useAnnounced(waiting);
   const wordsOf = (count: number): string =>
     isLeast ? `${count.toLocaleString('en')}+ new ${noun}s` : counted(count, `new ${noun}`);
   return (
@@ -208,21 +208,21 @@ export function FreshChip({
         </button>
       )}
       <span class="unseen" role="status">
-        {told === 0 ? '' : wordsOf(told)}
+        {announced === 0 ? '' : wordsOf(announced)}
       </span>
     </>
   );
 }
 
-const toldMs = 10_000;
+const announceMs = 10_000;
 
-function useTold(waiting: number): number {
-  const [told, setTold] = useState({ count: 0, at: 0 });
+function useAnnounced(waiting: number): number {
+  const [announced, setAnnounced] = useState({ count: 0, at: 0 });
   useLayoutEffect(() => {
-    if (waiting === told.count) return;
-    const rest = waiting === 0 ? 0 : Math.max(0, told.at + toldMs - performance.now());
-    const timer = setTimeout(() => setTold({ count: waiting, at: performance.now() }), rest);
+    if (waiting === announced.count) return;
+    const rest = waiting === 0 ? 0 : Math.max(0, announced.at + announceMs - performance.now());
+    const timer = setTimeout(() => setAnnounced({ count: waiting, at: performance.now() }), rest);
     return () => clearTimeout(timer);
-  }, [waiting, told]);
-  return told.count;
+  }, [waiting, announced]);
+  return announced.count;
 }

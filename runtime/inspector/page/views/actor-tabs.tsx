@@ -10,7 +10,7 @@ import { Tabs } from '../parts/choice.tsx';
 import { JsonCode } from '../parts/code.tsx';
 import { Empty } from '../parts/panel.tsx';
 
-const mostSteps = 60;
+const maxSteps = 60;
 const tabs = [
   ['transitions', 'Transitions'],
   ['context', 'Context'],
@@ -41,7 +41,7 @@ export function ActorTabs({
 }
 
 function Transitions({ steps }: { readonly steps: readonly StepRow[] }): JSX.Element {
-  const latest = steps.slice(-mostSteps).reverse();
+  const latest = steps.slice(-maxSteps).reverse();
   if (latest.length === 0) return <Empty title="No transition has been seen since the daemon keeps them." />;
   return (
     <table class="fixed wrap-s steps" aria-label="Transitions, newest first">

@@ -174,13 +174,13 @@ function MetaFacts({ row: { meta = {} } }: { readonly row: ActorRow }): JSX.Elem
 
 /** How long a timer that has fired is still shown. */
 const pastMs = 1_500;
-const longestTimerMs = 2_147_483_647;
+const maxTimerMs = 2_147_483_647;
 
 /** Countdowns of the pending timers. */
 function Timers({ timers }: { readonly timers: readonly TimerRow[] }): JSX.Element | null {
   const now = useNow();
   // A delay of the longest possible timer means never.
-  const waiting = timers.filter(({ started, due }) => due > now - pastMs && due - started < longestTimerMs);
+  const waiting = timers.filter(({ started, due }) => due > now - pastMs && due - started < maxTimerMs);
   if (waiting.length === 0) return null;
   return (
     <ul class="timers" aria-label="Timers">

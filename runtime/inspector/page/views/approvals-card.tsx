@@ -30,7 +30,7 @@ import { Answer, Facts, FoldLine, Tag } from '../parts/panel.tsx';
 import { SchemaForm } from '../parts/schema-form.tsx';
 
 export const headingId = 'approvals-heading';
-const longestSaid = 4_000;
+const maxSaidLength = 4_000;
 
 /** The questions that were answered here since the page was loaded. */
 const answeredHere = new Set<string>();
@@ -269,7 +269,7 @@ function Background({ full, words }: { readonly full: ApprovalDetail; readonly w
     ]);
   if (by?.person !== undefined) facts.push(['Sender names', <span key="person">{inQuotes(by.person)}</span>]);
   if (said !== undefined && said !== '')
-    facts.push(['The agent said before', <span key="said">{inQuotes(said, longestSaid)}</span>]);
+    facts.push(['The agent said before', <span key="said">{inQuotes(said, maxSaidLength)}</span>]);
   return (
     <>
       <Facts facts={facts} />

@@ -17,7 +17,7 @@ import { Body, Head } from '../parts/head.tsx';
 import { Answer, Empty, Panel } from '../parts/panel.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 
-const mostRows = 200;
+const maxRows = 200;
 /** People make changes, at most a few a minute. */
 const againMs = 5_000;
 
@@ -29,7 +29,7 @@ const columns: readonly Column<AuditRow>[] = [
 
 export function Audit({ place }: { readonly place: Place }): JSX.Element {
   const [words, setWords] = useWords(place);
-  const asking = useAsked(`audit ${words}`, () => call('audit.list', { limit: mostRows, search: words }));
+  const asking = useAsked(`audit ${words}`, () => call('audit.list', { limit: maxRows, search: words }));
   const { asked, again } = asking;
   useAgain(asking, againMs);
   // The rows stay until those with the words that are being typed are there.
@@ -80,7 +80,7 @@ function Change({ row: { who, from, what, on, refused } }: { readonly row: Audit
 }
 
 function countOf(rows: number): string {
-  return rows === mostRows ? `the last ${mostRows}` : rows.toLocaleString('en');
+  return rows === maxRows ? `the last ${maxRows}` : rows.toLocaleString('en');
 }
 
 function onText(on: JsonObject): string {

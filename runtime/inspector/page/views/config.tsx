@@ -35,7 +35,7 @@ type Version = (typeof versions)[number][0];
 
 const lookMs = 3_000;
 const countMs = 30_000;
-const mostChanges = 10;
+const maxChanges = 10;
 
 export function Config({ place: { query } }: { readonly place: Place }): JSX.Element {
   // The profile of the file is chosen only here; the other views keep theirs.
@@ -283,7 +283,7 @@ function Changes({ source: { in_force: force } }: { readonly source: ConfigSourc
         <p class="pad muted">None.</p>
       ) : (
         <ul class="findings" aria-label="Last changes of the configuration">
-          {force.changes.slice(0, mostChanges).map(({ at, kind, what }) => (
+          {force.changes.slice(0, maxChanges).map(({ at, kind, what }) => (
             <li key={`${at} ${kind}`}>
               <StatusMark name={kind === 'applied' ? 'delivered' : 'failed'} />
               <div>

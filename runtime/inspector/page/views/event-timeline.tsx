@@ -25,7 +25,7 @@ export const marksOfTone: Readonly<Record<EventTone, readonly [MarkName, Tone]>>
 };
 
 /** Tool calls that are drawn at first. */
-const mostCalls = 12;
+const maxCalls = 12;
 const tickMs = 250;
 
 const looks: Readonly<Record<SpanPart['how'], string>> = {
@@ -49,8 +49,8 @@ export function EventTimeline({ event }: { readonly event: OpenedEvent }): JSX.E
   const [all, setAll] = useState(false);
   const { spans } = event;
   const calls = spans.filter(({ kind }) => kind === 'call');
-  const left = new Set(all ? [] : calls.slice(mostCalls).map(({ id }) => id));
-  const lastShown = calls[mostCalls - 1]?.id;
+  const left = new Set(all ? [] : calls.slice(maxCalls).map(({ id }) => id));
+  const lastShown = calls[maxCalls - 1]?.id;
   const hasLongWait = longestWait(spans, now) !== undefined;
   const axis = axisOf(spans, now, hidesWait && hasLongWait);
   const total = formatTook((event.ended ?? now) - event.received);

@@ -9,7 +9,7 @@ import { stream, wordsOf } from '../data/rpc.ts';
 import { saveFile } from '../data/save-file.ts';
 import { Button } from '../parts/button.tsx';
 
-const mostExported = 10_000;
+const maxExported = 10_000;
 
 export function ExportButton({ q, range }: { readonly q: string; readonly range: string }): JSX.Element {
   const [count, setCount] = useState<number>();
@@ -29,7 +29,7 @@ export function ExportButton({ q, range }: { readonly q: string; readonly range:
     setCount(0);
     const { rows, isAll, error } = await collectEvents(
       (page) => stream('events.search', { q, ...page }, { signal, heard: () => {} }),
-      { range, most: mostExported, signal, heard: setCount },
+      { range, max: maxExported, signal, heard: setCount },
     );
     if (isGone.current) return;
     setCount(undefined);

@@ -20,7 +20,7 @@ interface SearchBoxProps {
 }
 
 const patienceMs = 200;
-const mostOffered = 8;
+const maxOffered = 8;
 
 export function SearchBox({ value, values, fault, onSearch }: SearchBoxProps): JSX.Element {
   const id = useId();
@@ -191,6 +191,6 @@ function completionsOf(
   const known = knownValues[filter] ?? values[filter] ?? [];
   return known
     .filter((one) => one.toLowerCase().startsWith(written) && one.toLowerCase() !== written)
-    .slice(0, mostOffered)
+    .slice(0, maxOffered)
     .map((one) => offer(`${filter}:${/[\s":]/.test(one) ? `"${one}"` : one}`, ' '));
 }

@@ -12,7 +12,7 @@ import type { RouteRow } from '../../../control/contract/routes.ts';
 import { useCell } from '../data/cell.ts';
 import { daemonNow, today, useNow } from '../data/clock.ts';
 import { connection, useIsGone } from '../data/connection.ts';
-import { mostHeld } from '../data/event-list.ts';
+import { maxHeld } from '../data/event-list.ts';
 import { chips, keyOfRow } from '../data/event-words.ts';
 import { counted, formatClock, formatTime } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';
@@ -334,7 +334,7 @@ function Ends({
 }): JSX.Element {
   const { counted_from: countedFrom, oldest_at: oldest } = counts;
   const now = useNow();
-  const isFull = held >= mostHeld && list.cursor !== undefined;
+  const isFull = held >= maxHeld && list.cursor !== undefined;
   const isComplete = countedFrom === undefined;
   // Announced for each search, once it is complete: under traffic the number changes many times a second.
   const announced = useMemo(() => (isComplete ? counted(counts.total, 'event') : ''), [search, isComplete]);
@@ -347,7 +347,7 @@ function Ends({
         {countedFrom === undefined
           ? `${counted(counts.total, 'event')}, ${formatTime(counts.from, counts.bucket_ms)} to ${endOf(counts.to)}`
           : `${counted(counts.total, 'event')} so far; searched back to ${formatClock(countedFrom, now)}…`}
-        {isFull ? `; the newest ${mostHeld.toLocaleString('en')} are listed, narrow the search for older ones` : ''}
+        {isFull ? `; the newest ${maxHeld.toLocaleString('en')} are listed, narrow the search for older ones` : ''}
       </span>
       {isOpened || oldest === undefined ? null : (
         <span class="num not-s">The history begins {formatClock(oldest, now)}</span>

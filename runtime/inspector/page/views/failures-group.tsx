@@ -99,11 +99,11 @@ export function FailureGroupPanel({
 
 /** When they failed, on the same time axis for all groups. */
 function Bars({ buckets }: { readonly buckets: readonly number[] }): JSX.Element {
-  const most = Math.max(1, ...buckets);
+  const max = Math.max(1, ...buckets);
   return (
     <svg class="failbars not-s" viewBox="0 0 72 20" aria-hidden="true">
       {buckets.map((count, at) => {
-        const height = count === 0 ? 1 : 3 + (17 * count) / most;
+        const height = count === 0 ? 1 : 3 + (17 * count) / max;
         return <rect key={at} x={at * 6} y={20 - height} width="5" height={height} />;
       })}
     </svg>

@@ -20,7 +20,7 @@ import { FailureActions, type FailureVerbs } from './failures-actions.tsx';
 const firstRows = 8;
 const moreRows = 100;
 /** The gateway returns no more. */
-const mostRows = 1_000;
+const maxRows = 1_000;
 
 export function FailureList({
   choice,
@@ -156,13 +156,13 @@ export function FailureList({
           ))}
         </tbody>
       </table>
-      {rows.length < Math.min(count, mostRows) ? (
-        <button type="button" class="foldline" onClick={() => setLimit(Math.min(mostRows, limit + moreRows))}>
-          Show {Math.min(moreRows, count - rows.length, mostRows - rows.length).toLocaleString('en')} more
+      {rows.length < Math.min(count, maxRows) ? (
+        <button type="button" class="foldline" onClick={() => setLimit(Math.min(maxRows, limit + moreRows))}>
+          Show {Math.min(moreRows, count - rows.length, maxRows - rows.length).toLocaleString('en')} more
         </button>
       ) : rows.length < count ? (
         <p class="pad muted">
-          The newest {mostRows.toLocaleString('en')} are listed; the buttons of a group act on all of it.
+          The newest {maxRows.toLocaleString('en')} are listed; the buttons of a group act on all of it.
         </p>
       ) : null}
     </>

@@ -23,7 +23,7 @@ export function RateChart({ events, range }: ChartProps): JSX.Element {
     () => events.buckets.map((bucket) => ({ ...bucket, from: bucket.at, at: tickWords(bucket.at, range) })),
     [events, range],
   );
-  const peak = buckets.reduce((most, one) => (totalOf(one) > totalOf(most) ? one : most), {
+  const peak = buckets.reduce((max, one) => (totalOf(one) > totalOf(max) ? one : max), {
     at: '',
     delivered: 0,
     ignored: 0,

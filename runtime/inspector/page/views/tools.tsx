@@ -20,7 +20,7 @@ import { SchemaForm } from '../parts/schema-form.tsx';
 
 const changing = /^serverConnection$/;
 /** More tools than fit a window have a filter. */
-const mostUnfiltered = 20;
+const maxUnfiltered = 20;
 
 export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
   const { asked, again } = useFollowed(changing, `tools ${row.profile}/${row.name}`, () =>
@@ -38,7 +38,7 @@ export function Tools({ row }: { readonly row: ServerRow }): JSX.Element {
           </Empty>
         ) : (
           <div class="stack">
-            {tools.length > mostUnfiltered || words !== '' ? (
+            {tools.length > maxUnfiltered || words !== '' ? (
               <>
                 <SearchField label="Filter tools" value={words} onInput={type} />
                 <span class={wanted === '' ? 'unseen' : 'small muted'} role="status">

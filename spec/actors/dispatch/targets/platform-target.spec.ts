@@ -29,7 +29,7 @@ function fake(answers: readonly SendOutcome[], change: Partial<Wire> = {}, abort
   };
   const wire: Wire = {
     name: 'fake',
-    limit: { most: 40, unit: 'utf16' },
+    limit: { max: 40, unit: 'utf16' },
     maxPieces: 3,
     send: (message) => {
       sent.push(message);

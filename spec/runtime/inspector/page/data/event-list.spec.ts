@@ -4,7 +4,7 @@ import {
   beforeGap,
   collectEvents,
   type EventList,
-  mostHeld,
+  maxHeld,
   withNews,
   withOlder,
 } from '../../../../../runtime/inspector/page/data/event-list.ts';
@@ -89,9 +89,9 @@ t.test('INS-4 · a row that changes keeps its place, and the oldest are let go b
   const alike = { count: 2, first_key: 'first', first_at: '', last_at: '' };
   const refused = withNews({ rows: [row(5, { alike })] }, [row(9, { alike: { ...alike, count: 3 } })]);
   t.match(refused.rows, [{ key: row(9).key, alike: { count: 3 } }], 'equal refused requests stay one row');
-  const full: EventList = { rows: Array.from({ length: mostHeld }, (_, at) => row(mostHeld - at)) };
-  const more = withNews(full, [row(mostHeld + 1)]);
-  t.same([more.rows.length, more.cursor], [mostHeld, row(2).key]);
+  const full: EventList = { rows: Array.from({ length: maxHeld }, (_, at) => row(maxHeld - at)) };
+  const more = withNews(full, [row(maxHeld + 1)]);
+  t.same([more.rows.length, more.cursor], [maxHeld, row(2).key]);
   t.end();
 });
 
@@ -103,7 +103,7 @@ t.test(
       ...(cursor === undefined ? {} : { cursor }),
     });
     const pages = [answer([row(9), row(8)], '8'), answer([], '5'), answer([row(4), row(3)])];
-    const run = async (most: number, ends?: { readonly stopAt?: number; readonly failAt?: number }) => {
+    const run = async (max: number, ends?: { readonly stopAt?: number; readonly failAt?: number }) => {
       const asked: object[] = [];
       const stop = new AbortController();
       const { rows, ...rest } = await collectEvents(
@@ -113,7 +113,7 @@ t.test(
           if (asked.length - 1 === ends?.stopAt) stop.abort();
           return page.limit === 0 ? answer([]) : (pages[asked.length - 2] ?? answer([]));
         },
-        { range: '1h', most, signal: stop.signal, heard: () => {} },
+        { range: '1h', max, signal: stop.signal, heard: () => {} },
       );
       return { asked, rows: rows.map(({ key }) => Number(key)), ...rest };
     };

@@ -9,9 +9,9 @@ import { causeOf } from '../../machines/base/fault.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import { sameListener } from '../../machines/config/webhook-settings.ts';
 import type { GatewayContext } from '../../machines/webhook/gateway.machine.ts';
-import type { Front } from './front.ts';
+import type { HttpServer } from './http-server.ts';
 
-export interface FrontKeeper {
+export interface HttpServerKeeper {
   /** Resolves with the base URL; rejects with the reason if the address cannot be bound. */
   open(signal: AbortSignal): Promise<GatewayContext>;
   /** Resolves with the new base URL, with the old one and why it stays, or with the reason alone. */
@@ -23,12 +23,12 @@ export interface FrontKeeper {
   /** Whether the server listens where these settings require it. */
   standsAs(settings: Settings): boolean;
   /** The server that listens. */
-  front(): Front | undefined;
+  current(): HttpServer | undefined;
 }
 
-interface FrontKeeperPorts {
+interface HttpServerKeeperPorts {
   /** Opens an HTTP server that accepts requests only while `isOpen` returns true. */
-  readonly openFront: (at: Settings, isOpen: () => boolean) => Promise<Front>;
+  readonly openHttpServer: (at: Settings, isOpen: () => boolean) => Promise<HttpServer>;
   /** The settings to listen by: those of a reload in progress, else those in force. */
   readonly wanted: () => Settings;
   /** How long a retired server may take to answer its requests. */
@@ -36,20 +36,20 @@ interface FrontKeeperPorts {
 }
 
 interface Standing {
-  readonly front: Front;
+  readonly httpServer: HttpServer;
   readonly at: Settings;
   isOpen: boolean;
 }
 
-export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
+export function createHttpServerKeeper(ports: HttpServerKeeperPorts): HttpServerKeeper {
   const closings = new Set<Promise<void>>();
   let standing: Standing | undefined;
 
   /** Rejects if the address cannot be bound, or if `signal` was aborted meanwhile. */
   async function stand(at: Settings, signal: AbortSignal): Promise<Standing> {
     const gate = { isOpen: true };
-    const front = await ports.openFront(at, () => gate.isOpen);
-    const opened = Object.assign(gate, { front, at });
+    const httpServer = await ports.openHttpServer(at, () => gate.isOpen);
+    const opened = Object.assign(gate, { httpServer, at });
     if (signal.aborted) {
       close(opened);
       throw new Error('the gateway stops');
@@ -59,7 +59,7 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
 
   function close(one: Standing): void {
     one.isOpen = false;
-    const closing = one.front.close(ports.graceMs()).finally(() => closings.delete(closing));
+    const closing = one.httpServer.close(ports.graceMs()).finally(() => closings.delete(closing));
     closings.add(closing);
   }
 
@@ -73,14 +73,14 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
       // A crashed gateway left its server behind.
       retire();
       standing = await stand(ports.wanted(), signal);
-      return { url: urlOf(standing.front), fault: null };
+      return { url: urlOf(standing.httpServer), fault: null };
     },
     async move(signal) {
       const next = ports.wanted();
       const old = standing;
-      if (old !== undefined && sameListener(old.at, next)) return { url: urlOf(old.front), fault: null };
+      if (old !== undefined && sameListener(old.at, next)) return { url: urlOf(old.httpServer), fault: null };
       // An address cannot be bound twice, nor beside a wildcard address with the same port.
-      const isSamePort = old !== undefined && old.front.port === next.webhook.port;
+      const isSamePort = old !== undefined && old.httpServer.port === next.webhook.port;
       if (isSamePort) retire();
       try {
         const moved = await stand(next, signal);
@@ -88,14 +88,14 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
         // vice versa.
         retire();
         standing = moved;
-        return { url: urlOf(moved.front), fault: null };
+        return { url: urlOf(moved.httpServer), fault: null };
       } catch (thrown) {
         const fault = causeOf(thrown);
         if (old === undefined) return { url: null, fault };
-        if (!isSamePort) return stays(fault, old.front);
+        if (!isSamePort) return stays(fault, old.httpServer);
         try {
           standing = await stand(old.at, signal);
-          return stays(fault, standing.front);
+          return stays(fault, standing.httpServer);
         } catch (again) {
           return { url: null, fault: `${fault}; and the old address is lost too: ${causeOf(again)}` };
         }
@@ -105,17 +105,17 @@ export function createFrontKeeper(ports: FrontKeeperPorts): FrontKeeper {
     async retired() {
       while (closings.size > 0) await Promise.all(closings);
     },
-    front: () => standing?.front,
+    current: () => standing?.httpServer,
     standsAs: (settings) => standing !== undefined && sameListener(standing.at, settings),
   };
 }
 
-function stays(fault: string, front: Front): GatewayContext {
-  const url = urlOf(front);
+function stays(fault: string, httpServer: HttpServer): GatewayContext {
+  const url = urlOf(httpServer);
   return { url, fault: `${fault}; the last good configuration stays in force, at ${url}` };
 }
 
-export function urlOf({ host, port }: Front): string {
+export function urlOf({ host, port }: HttpServer): string {
   const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
   return `http://${shown}:${port}`;
 }

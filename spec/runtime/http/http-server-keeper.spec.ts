@@ -2,8 +2,8 @@ import t from 'tap';
 import { defaultProfile } from '../../../machines/base/names.ts';
 import { readConfig } from '../../../machines/config/read-config.ts';
 import type { Settings } from '../../../machines/config/settings.ts';
-import type { Front } from '../../../runtime/http/front.ts';
-import { createFrontKeeper } from '../../../runtime/http/front-keeper.ts';
+import type { HttpServer } from '../../../runtime/http/http-server.ts';
+import { createHttpServerKeeper } from '../../../runtime/http/http-server-keeper.ts';
 
 const signal = new AbortController().signal;
 
@@ -18,7 +18,7 @@ function settingsAt(host: string, port: number, front = 'node'): Settings {
   }).settings;
 }
 
-/** Fronts that write down what happens to them; ports in `taken` cannot be bound. */
+/** HTTP servers that write down what happens to them; ports in `taken` cannot be bound. */
 function makeKeeper(taken: Set<number> = new Set()) {
   const steps: string[] = [];
   const gates: (() => boolean)[] = [];
@@ -27,12 +27,12 @@ function makeKeeper(taken: Set<number> = new Set()) {
   const answered = new Promise<void>((resolve) => {
     release = resolve;
   });
-  const keeper = createFrontKeeper({
-    openFront: ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
+  const keeper = createHttpServerKeeper({
+    openHttpServer: ({ webhook: { host, port }, gateway: { front } }, isOpen) => {
       if (taken.has(port)) return Promise.reject(new Error(`cannot bind ${port}`));
       steps.push(`open ${front} ${port}`);
       gates.push(isOpen);
-      const opened: Front = {
+      const opened: HttpServer = {
         kind: 'node',
         host,
         port,
@@ -58,7 +58,7 @@ function makeKeeper(taken: Set<number> = new Set()) {
   };
 }
 
-t.test('ADP-1 · CFG-2 · a new address is bound before the old front closes', async (t) => {
+t.test('ADP-1 · CFG-2 · a new address is bound before the old HTTP server closes', async (t) => {
   const { keeper, steps, gates, want } = makeKeeper();
   t.same(await keeper.open(signal), { url: 'http://127.0.0.1:1', fault: null });
   want(settingsAt('127.0.0.1', 2));
@@ -71,11 +71,11 @@ t.test('ADP-1 · CFG-2 · a new address is bound before the old front closes', a
   t.same(
     gates.map((isOpen) => isOpen()),
     [false, true],
-    'a connection that the old front keeps alive brings nothing new',
+    'a connection that the old HTTP server keeps alive brings nothing new',
   );
 });
 
-t.test('ADP-1 · CFG-2 · where the new address cannot be bound, the old front stays', async (t) => {
+t.test('ADP-1 · CFG-2 · where the new address cannot be bound, the old HTTP server stays', async (t) => {
   const { keeper, steps, gates, want } = makeKeeper(new Set([2]));
   await keeper.open(signal);
   want(settingsAt('127.0.0.1', 2));
@@ -93,33 +93,39 @@ t.test('ADP-1 · CFG-2 · where the new address cannot be bound, the old front s
   t.same(steps, ['open node 1']);
 });
 
-t.test('ADP-1 · on the same port the old front closes first, and opens again where the new one fails', async (t) => {
-  const { keeper, steps, want, taken } = makeKeeper();
-  await keeper.open(signal);
-  want(settingsAt('127.0.0.1', 1, 'uws'));
-  t.match(await keeper.move(signal), { fault: null });
-  t.same(steps.slice(1), ['close node 1 within 17000', 'open uws 1']);
+t.test(
+  'ADP-1 · on the same port the old HTTP server closes first, and opens again where the new one fails',
+  async (t) => {
+    const { keeper, steps, want, taken } = makeKeeper();
+    await keeper.open(signal);
+    want(settingsAt('127.0.0.1', 1, 'uws'));
+    t.match(await keeper.move(signal), { fault: null });
+    t.same(steps.slice(1), ['close node 1 within 17000', 'open uws 1']);
 
-  taken.add(1);
-  want(settingsAt('::1', 1, 'node'));
-  t.match(await keeper.move(signal), { url: null, fault: /cannot bind 1; and the old address is lost too/ });
-  t.equal(keeper.front(), undefined);
-});
+    taken.add(1);
+    want(settingsAt('::1', 1, 'node'));
+    t.match(await keeper.move(signal), { url: null, fault: /cannot bind 1; and the old address is lost too/ });
+    t.equal(keeper.current(), undefined);
+  },
+);
 
-t.test('CON-2 · DIS-2 · a retired front has the drain timeout to answer what it took, and is waited for', async (t) => {
-  const { keeper, steps, release } = makeKeeper();
-  await keeper.open(signal);
-  keeper.retire();
-  t.match(steps, ['open node 1', 'close node 1 within 17000']);
-  let isOver = false;
-  const retired = keeper.retired().then(() => {
-    isOver = true;
-  });
-  await Promise.resolve();
-  t.notOk(isOver, 'an answer is still owed');
-  release();
-  await retired;
-});
+t.test(
+  'CON-2 · DIS-2 · a retired HTTP server has the drain timeout to answer what it took, and is waited for',
+  async (t) => {
+    const { keeper, steps, release } = makeKeeper();
+    await keeper.open(signal);
+    keeper.retire();
+    t.match(steps, ['open node 1', 'close node 1 within 17000']);
+    let isOver = false;
+    const retired = keeper.retired().then(() => {
+      isOver = true;
+    });
+    await Promise.resolve();
+    t.notOk(isOver, 'an answer is still owed');
+    release();
+    await retired;
+  },
+);
 
 t.test('CON-2 · an HTTP server that opens after the gateway was stopped is closed again', async (t) => {
   const { keeper, steps } = makeKeeper();
@@ -128,5 +134,5 @@ t.test('CON-2 · an HTTP server that opens after the gateway was stopped is clos
   stopped.abort();
   await t.rejects(opening, { message: 'the gateway stops' });
   t.same(steps, ['open node 1', 'close node 1 within 17000']);
-  t.equal(keeper.front(), undefined);
+  t.equal(keeper.current(), undefined);
 });

@@ -4,7 +4,7 @@ import type { Journal, News } from '../../../actors/store/journal.ts';
 import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { type Memory, roomFor, runShare } from '../../../machines/webhook/work-queue.ts';
-import { createRefill } from '../../../runtime/dispatch/refill.ts';
+import { createBacklog } from '../../../runtime/dispatch/backlog.ts';
 import { openKeeper, turn } from '../../support/keeper.ts';
 import { fakePools } from '../../support/pools.ts';
 import { until } from '../../support/processes.ts';
@@ -19,18 +19,18 @@ const plainGroup = {
 };
 
 interface Settings {
-  readonly most?: number;
+  readonly max?: number;
   readonly journal?: Journal;
   readonly owner?: string;
 }
 
-async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner = 'gateway' }: Settings = {}) {
+async function openBacklog({ max = 2_000, journal = openMemoryJournal(), owner = 'gateway' }: Settings = {}) {
   const { keeper } = await openKeeper(journal, owner);
   const { pools, runs, deliveries, groups } = fakePools();
   const living = (): number => runs.handle().size;
   const inMemory = (name: 'runs' | 'deliveries'): Memory => {
     const { size: total, queues } = pools[name];
-    return { most, share: runShare(most, 4), total, queues };
+    return { max, share: runShare(max, 4), total, queues };
   };
   let ticks: () => void = () => {};
   let hear: (news: News) => void = () => {};
@@ -66,13 +66,13 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
       },
     },
     log: { log: (level, message) => void (level === 'error' && told.push(message)), warnOnce: () => {} },
-    bound: () => most,
+    bound: () => max,
     room: (queue) => roomFor(inMemory('runs'), queue),
     inMemory,
     signal: () => life.signal,
   });
   let up = true;
-  const refill = createRefill({
+  const backlog = createBacklog({
     resume,
     isUp: () => up,
     every: (callback, intervalMs) => {
@@ -88,7 +88,7 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
   async function arrive(count: number, from: number, value = run): Promise<void> {
     for (let n = from; n < from + count; n += 1) {
       const key = `k${100_000 + n}`;
-      const heldBy = refill.hasRoom(value) ? keeper.session() : undefined;
+      const heldBy = backlog.hasRoom(value) ? keeper.session() : undefined;
       await keeper.commit([
         { kind: 'put', collection: 'runs', key, value: value as unknown as JsonObject, dueAtMs: 1, heldBy },
       ]);
@@ -105,7 +105,7 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
     for (const { key } of alive) {
       runs.end(key);
       await keeper.commit([{ kind: 'put', collection: 'runs', key, value: { ...run, status: 'delivered' } }]);
-      refill.runEnded({ ...run, route });
+      backlog.runEnded({ ...run, route });
     }
     for (let n = 0; n < 50; n += 1) await turn();
   }
@@ -114,7 +114,7 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
     for (let n = 0; n < 50; n += 1) await turn();
   };
   return {
-    refill,
+    backlog,
     keeper,
     runs,
     deliveries,
@@ -141,7 +141,7 @@ async function openRefill({ most = 2_000, journal = openMemoryJournal(), owner =
 t.test(
   'DIS-3 · DUR-1 · runs that found no room follow those that end, each once, and the memory stays bounded',
   async (t) => {
-    const it = await openRefill();
+    const it = await openBacklog();
     await it.arrive(2_700, 0);
     t.equal(it.living(), 1_000, 'the others wait on disk');
 
@@ -149,14 +149,14 @@ t.test(
     t.equal(it.living(), 501, 'a look for one is not worth its while');
     await it.end(1);
     t.equal(it.living(), 1_000);
-    let most = 0;
+    let max = 0;
     for (let n = 0; it.living() > 0 && n < 100; n += 1) {
       await it.end(173);
-      most = Math.max(most, it.living());
+      max = Math.max(max, it.living());
     }
 
     t.equal(it.living(), 0, 'all of them have run, with no help of the clock');
-    t.ok(most <= 1_000, `${most} in memory`);
+    t.ok(max <= 1_000, `${max} in memory`);
     const keys = it.runs.spawned.map(({ key }) => key);
     t.same([keys.length, new Set(keys).size], [2_700, 2_700]);
     t.same(keys, [...keys].sort(), 'the oldest first');
@@ -166,7 +166,7 @@ t.test(
 t.test(
   'DIS-3 · under overload that lasts, no new run of a route takes the room of one that waits on disk',
   async (t) => {
-    const it = await openRefill({ most: 200 });
+    const it = await openBacklog({ max: 200 });
     await it.arrive(130, 0);
     let sent = 130;
     for (let n = 0; n < 10; n += 1) {
@@ -183,22 +183,22 @@ t.test(
     t.same(keys, [...keys].sort(), 'the oldest first');
     await it.end(sent);
     // A check that saw the last of them may be under way.
-    await until(() => it.refill.hasRoom(run));
+    await until(() => it.backlog.hasRoom(run));
   },
 );
 
 t.test('DIS-3 · a run that is left on disk behind others, though there is room, is looked for soon', async (t) => {
-  const it = await openRefill({ most: 20 });
+  const it = await openBacklog({ max: 20 });
   await it.arrive(11, 0);
   await it.end(2);
-  t.notOk(it.refill.hasRoom(run), 'behind one on disk');
+  t.notOk(it.backlog.hasRoom(run), 'behind one on disk');
   await it.arrive(1, 11);
   await until(() => it.living() === 10);
 });
 
 t.test('DIS-3 · on a shared journal a new run takes the room that there is, whatever waits there', async (t) => {
   const { local: _, ...shared } = openMemoryJournal();
-  const it = await openRefill({ most: 20, journal: shared });
+  const it = await openBacklog({ max: 20, journal: shared });
   await it.arrive(11, 0);
   await it.end(2);
   await it.arrive(1, 11);
@@ -215,7 +215,7 @@ t.test('DIS-3 · runs that end while a check is at its last step are followed wi
     if (collection === 'groups') await last;
     return journal.take(collection, query);
   }) as typeof journal.take;
-  const it = await openRefill({ most: 200, journal: { ...journal, take } });
+  const it = await openBacklog({ max: 200, journal: { ...journal, take } });
   await it.arrive(250, 0);
   await it.end(50);
   t.equal(it.living(), 100);
@@ -226,7 +226,7 @@ t.test('DIS-3 · runs that end while a check is at its last step are followed wi
 });
 
 t.test('DIS-3 · a route that stands still leaves memory to the others, however much of it waits', async (t) => {
-  const it = await openRefill();
+  const it = await openBacklog();
   const other = { ...run, route: 'other' };
   await it.arrive(1_500, 0);
   t.equal(it.living(), 1_000, 'half of the memory');
@@ -250,7 +250,7 @@ t.test('DIS-3 · a route that stands still leaves memory to the others, however 
 
 t.test('SCA-2 · news of other gateways begin a check, except while it would step over a full queue', async (t) => {
   const { local: _, ...shared } = openMemoryJournal();
-  const it = await openRefill({ most: 8, journal: shared });
+  const it = await openBacklog({ max: 8, journal: shared });
   it.hear('work');
   await until(() => it.takes() > 0);
 
@@ -264,7 +264,7 @@ t.test('SCA-2 · news of other gateways begin a check, except while it would ste
 });
 
 t.test('DUR-1 · while nothing waits on disk, an end looks for nothing', async (t) => {
-  const it = await openRefill();
+  const it = await openBacklog();
   await it.arrive(900, 0);
   await it.end(900);
   t.equal(it.takes(), 0);
@@ -273,10 +273,10 @@ t.test('DUR-1 · while nothing waits on disk, an end looks for nothing', async (
 t.test(
   'DIS-3 · DUR-1 · what the ends did not find is found by the clock: a late commit, a cron job without a pool',
   async (t) => {
-    const it = await openRefill({ most: 20 });
+    const it = await openBacklog({ max: 20 });
     await it.arrive(10, 0);
     // It found no room, and lands when all that would have called for it have ended.
-    t.notOk(it.refill.hasRoom(run));
+    t.notOk(it.backlog.hasRoom(run));
     await it.end(10);
     await it.keeper.commit([
       { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },
@@ -292,14 +292,14 @@ t.test(
     t.ok(it.runs.living('late'));
     t.ok(it.deliveries.living('late'));
     const takes = it.takes();
-    it.refill.stop();
+    it.backlog.stop();
     await it.tick();
     t.equal(it.takes(), takes);
   },
 );
 
 t.test('INS-1 · OBS-1 · a check that fails is reported once, and the next one continues', async (t) => {
-  const it = await openRefill({ most: 10 });
+  const it = await openBacklog({ max: 10 });
   await it.keeper.commit([
     { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },
   ]);
@@ -316,22 +316,25 @@ t.test('INS-1 · OBS-1 · a check that fails is reported once, and the next one 
   t.equal(it.told.length, 2, 'a look that went well was between');
 });
 
-t.test('DUR-1 · COA-3 · a recovery that falls over something is made again by the next look, bursts too', async (t) => {
-  const it = await openRefill({ most: 10 });
-  await it.keeper.commit([
-    { kind: 'put', collection: 'runs', key: 'r', value: run as unknown as JsonObject, dueAtMs: 1 },
-    { kind: 'put', collection: 'groups', key: 'g', value: plainGroup as unknown as JsonObject, dueAtMs: 1 },
-  ]);
-  it.breakNextTake(new TypeError('a flaw'));
-  await it.refill.resume();
-  t.same(it.living(), 0);
-  await it.tick();
-  t.ok(it.runs.living('r'));
-  t.ok(it.groups.living('g'));
-  const takes = it.takes();
-  await it.tick();
-  t.same([it.takes() - takes, it.told], [3, ['the work that waits on disk: a flaw']], 'then it looks as before');
-});
+t.test(
+  'DUR-1 · COA-3 · a recovery that falls over something is made again by the next look, batches too',
+  async (t) => {
+    const it = await openBacklog({ max: 10 });
+    await it.keeper.commit([
+      { kind: 'put', collection: 'runs', key: 'r', value: run as unknown as JsonObject, dueAtMs: 1 },
+      { kind: 'put', collection: 'groups', key: 'g', value: plainGroup as unknown as JsonObject, dueAtMs: 1 },
+    ]);
+    it.breakNextTake(new TypeError('a flaw'));
+    await it.backlog.resume();
+    t.same(it.living(), 0);
+    await it.tick();
+    t.ok(it.runs.living('r'));
+    t.ok(it.groups.living('g'));
+    const takes = it.takes();
+    await it.tick();
+    t.same([it.takes() - takes, it.told], [3, ['the work that waits on disk: a flaw']], 'then it looks as before');
+  },
+);
 
 for (const reading of ['dueKeys', 'get'] as const) {
   t.test(`DLV-4 · SCA-1 · a new leader takes no delivery before it has read all that wait (${reading})`, async (t) => {
@@ -341,7 +344,7 @@ for (const reading of ['dueKeys', 'get'] as const) {
       if (fails) throw new Error('the database starts');
       return (shared[reading] as (...given: never[]) => Promise<never>)(...asked);
     };
-    const it = await openRefill({ journal: { ...shared, [reading]: failing } });
+    const it = await openBacklog({ journal: { ...shared, [reading]: failing } });
     const value = delivery as unknown as JsonObject;
     await it.keeper.commit([{ kind: 'put', collection: 'deliveries', key: 'd', value, dueAtMs: 1 }]);
     await it.tick();
@@ -358,25 +361,25 @@ for (const reading of ['dueKeys', 'get'] as const) {
 t.test('SCA-2 · a new leader does not read one by one what waits', async (t) => {
   const { local: _, ...shared } = openMemoryJournal();
   let underWay = 0;
-  let most = 0;
+  let max = 0;
   const get = async (...asked: Parameters<Journal['get']>) => {
     underWay += 1;
-    most = Math.max(most, underWay);
+    max = Math.max(max, underWay);
     await turn();
     underWay -= 1;
     return shared.get(...asked);
   };
-  const it = await openRefill({ journal: { ...shared, get: get as Journal['get'] } });
+  const it = await openBacklog({ journal: { ...shared, get: get as Journal['get'] } });
   const value = delivery as unknown as JsonObject;
   for (let n = 0; n < 60; n += 1)
     await it.keeper.commit([{ kind: 'put', collection: 'deliveries', key: `d${100 + n}`, value, dueAtMs: 1 }]);
   await it.tick();
   t.ok(it.deliveries.living('d159'));
-  t.equal(most, 50);
+  t.equal(max, 50);
 });
 
 t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begins beside it', async (t) => {
-  const it = await openRefill({ most: 500 });
+  const it = await openBacklog({ max: 500 });
   const late = (n: number) => ({
     kind: 'put' as const,
     collection: 'runs' as const,
@@ -387,7 +390,7 @@ t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begi
   await it.keeper.commit(Array.from({ length: 200 }, (_, n) => late(n)));
 
   const look = it.tick();
-  const recovery = it.refill.resume();
+  const recovery = it.backlog.resume();
   const beside = it.tick();
   await Promise.all([look, recovery, beside]);
 
@@ -396,14 +399,14 @@ t.test('DUR-1 · DIS-3 · a recovery waits for the look under way, and none begi
   t.same([keys.length, new Set(keys).size], [200, 200]);
 
   it.breakNextTake(new TypeError('a flaw'));
-  await it.refill.resume();
+  await it.backlog.resume();
   t.same(it.told.at(-1), 'the work that waits on disk: a flaw', 'the start goes on without it');
 });
 
 t.test(
   'SCA-2 · after a session that ended, the runs that another gateway has taken over, or ended since, are let go of',
   async (t) => {
-    const it = await openRefill();
+    const it = await openBacklog();
     await it.arrive(4, 0);
     const [mine, taken, waits, ended] = it.runs.spawned;
     for (const one of [mine, taken, ended]) it.runs.move(one?.key ?? '', 'running');
@@ -425,7 +428,7 @@ t.test(
 
 t.test('SCA-2 · a run that another gateway takes while this one has no session is let go of', async (t) => {
   const { local: _, ...shared } = openMemoryJournal();
-  const it = await openRefill({ journal: shared });
+  const it = await openBacklog({ journal: shared });
   await it.arrive(1, 0);
   const [mine] = it.runs.spawned;
   const key = mine?.key ?? '';
@@ -449,7 +452,7 @@ t.test(
   'SCA-1 · gateways that look at the same time share the runs that wait, and leave what finds no place',
   async (t) => {
     const journal = openMemoryJournal();
-    const two = await Promise.all(['one', 'other'].map((owner) => openRefill({ most: 40, journal, owner })));
+    const two = await Promise.all(['one', 'other'].map((owner) => openBacklog({ max: 40, journal, owner })));
     const keys = Array.from({ length: 60 }, (_, n) => `k${100 + n}`);
     await journal.commit(
       keys.map((key) => ({
@@ -470,7 +473,7 @@ t.test(
 );
 
 t.test('CON-2 · DUR-1 · a drain ends a look under way', async (t) => {
-  const it = await openRefill({ most: 500 });
+  const it = await openBacklog({ max: 500 });
   await it.keeper.commit([
     { kind: 'put', collection: 'runs', key: 'late', value: run as unknown as JsonObject, dueAtMs: 1 },
   ]);

@@ -1,35 +1,35 @@
 import assert from 'node:assert/strict';
 import t from 'tap';
 import type { CommitVerdict, Journal, Write } from '../../../actors/store/journal.ts';
-import { type Bursts, createBursts, type Joined } from '../../../actors/webhook/bursts.ts';
+import { type Batches, createBatches, type Joined } from '../../../actors/webhook/batches.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
-import type { Burst } from '../../../machines/webhook/coalesce.ts';
+import type { Batch } from '../../../machines/webhook/coalesce.ts';
 import { diskFull, type Gate, gate, openKeeper, turn } from '../../support/keeper.ts';
 import { fc, runs } from '../../support/property.ts';
 
 const key = 'default/r/pr-7';
 
 interface Gateway {
-  readonly bursts: Bursts;
+  readonly batches: Batches;
   readonly session: string;
   /** An event joins; one whose id was claimed before is refused by the journal. */
   join(eventKey: string, nowMs?: number, id?: string): Promise<Joined>;
   close(): Promise<CommitVerdict>;
-  /** Reports whether the last closing found a burst; where it found one and was refused, the group tries again. */
+  /** Reports whether the last closing found a batch; where it found one and was refused, the group tries again. */
   found(): boolean;
 }
 
 async function gateway(journal: Journal, owner = 'gateway', mode?: 'batch'): Promise<Gateway> {
   const { keeper } = await openKeeper(journal, owner);
-  const bursts = createBursts(keeper);
+  const batches = createBatches(keeper);
   let found = false;
   return {
     found: () => found,
-    bursts,
+    batches,
     session: keeper.session() ?? '',
     join: (eventKey, nowMs = 0, id = eventKey) =>
       new Promise((resolve) =>
-        bursts.join(
+        batches.join(
           {
             key,
             profile: 'default',
@@ -49,10 +49,10 @@ async function gateway(journal: Journal, owner = 'gateway', mode?: 'batch'): Pro
           resolve,
         ),
       ),
-    // As the group's wiring does it: the run bears the burst's id.
+    // As the group's wiring does it: the run bears the batch's id.
     close() {
       found = false;
-      return bursts.close(key, (burst) => {
+      return batches.close(key, (burst) => {
         found = true;
         return [{ kind: 'put', collection: 'runs', key: burst.id, value: burst as unknown as JsonObject, dueAtMs: 0 }];
       });
@@ -70,8 +70,8 @@ async function two() {
   return { stage, one: await gateway(stage.journal, 'one'), other: await gateway(stage.journal, 'other') };
 }
 
-const standing = (journal: Journal): Burst | undefined =>
-  (journal.local?.get('groups', key)?.value as { burst: Burst } | undefined)?.burst;
+const standing = (journal: Journal): Batch | undefined =>
+  (journal.local?.get('groups', key)?.value as { burst: Batch } | undefined)?.burst;
 
 async function landed<Value>(stage: Gate, asked: Promise<Value>): Promise<Value> {
   await stage.settle();
@@ -118,7 +118,7 @@ t.test('COA-1 · events that come while the disk works join without waiting for 
   t.match(standing(stage.journal), { count: 3, latestEventKey: 'c' });
 });
 
-t.test('COA-1 · closing turns the burst into its run and deletes it, in one commit', async (t) => {
+t.test('COA-1 · closing turns the batch into its run and deletes it, in one commit', async (t) => {
   const { stage, join, close } = await alone();
   await landed(stage, join('a'));
   await landed(stage, join('b'));
@@ -131,7 +131,7 @@ t.test('COA-1 · closing turns the burst into its run and deletes it, in one com
   t.match(await landed(stage, join('c')), { burst: { id: 'c', count: 1 }, absorbed: false }, 'the next burst');
 });
 
-t.test('COA-1 · an event on its way to disk when the burst closes is taken by that run', async (t) => {
+t.test('COA-1 · an event on its way to disk when the batch closes is taken by that run', async (t) => {
   const { stage, join, close } = await alone();
   await landed(stage, join('a'));
   const joining = join('b');
@@ -144,7 +144,7 @@ t.test('COA-1 · an event on its way to disk when the burst closes is taken by t
   t.equal(stage.journal.local?.get('groups', key), undefined);
 });
 
-t.test('COA-1 · an event that comes while the burst closes begins the next one', async (t) => {
+t.test('COA-1 · an event that comes while the batch closes begins the next one', async (t) => {
   const { stage, join, close } = await alone();
   await landed(stage, join('a'));
   const closing = close();
@@ -158,7 +158,7 @@ t.test('COA-1 · an event that comes while the burst closes begins the next one'
 });
 
 t.test(
-  'IDM-2 · a duplicate leaves no mark on the burst, nor do those who joined behind it lose anything',
+  'IDM-2 · a duplicate leaves no mark on the batch, nor do those who joined behind it lose anything',
   async (t) => {
     const { stage, join, close } = await alone();
     await landed(stage, join('a', 0, 'id-a'));
@@ -176,7 +176,7 @@ t.test(
 );
 
 t.test(
-  'DUR-1 · what the disk refuses is forgotten: the burst stands as it was, open to joins and closes',
+  'DUR-1 · what the disk refuses is forgotten: the batch stands as it was, open to joins and closes',
   async (t) => {
     const { stage, join, close } = await alone();
     const first = join('a');
@@ -198,14 +198,14 @@ t.test(
   },
 );
 
-t.test('DUR-1 · COA-3 · a burst found at start is carried on with its count and its first time', async (t) => {
+t.test('DUR-1 · COA-3 · a batch found at start is carried on with its count and its first time', async (t) => {
   const stage = gate();
   const before = await gateway(stage.journal);
   await landed(stage, before.join('a', 0));
   const found = stage.journal.local?.get('groups', key);
 
   const adopting = await gateway(stage.journal);
-  adopting.bursts.adopt(key, found?.value as never, found?.version ?? 0);
+  adopting.batches.adopt(key, found?.value as never, found?.version ?? 0);
   const joining = adopting.join('b', 200);
   await turn();
   t.equal(stage.waiting(), 1);
@@ -216,7 +216,7 @@ t.test('DUR-1 · COA-3 · a burst found at start is carried on with its count an
   t.match(stage.journal.local?.get('runs', 'a')?.value, { count: 2 });
 });
 
-t.test('DUR-1 · two gateways on one journal overtake each other, and no event of the burst is lost', async (t) => {
+t.test('DUR-1 · two gateways on one journal overtake each other, and no event of the batch is lost', async (t) => {
   const { stage, one, other } = await two();
   const asked = Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? one : other).join(`e${n}`, n));
 
@@ -242,7 +242,7 @@ interface Step {
 /** A gateway that closes what it knows to gather, as its group does. */
 async function player(journal: Journal, owner: string, mode?: 'batch') {
   const { join, close, found } = await gateway(journal, owner, mode);
-  /** It was told of a burst, and has not closed it since. */
+  /** It was told of a batch, and has not closed it since. */
   let gathers = false;
   let closing = false;
   const under: Promise<unknown>[] = [];
@@ -274,7 +274,7 @@ async function player(journal: Journal, owner: string, mode?: 'batch') {
 async function play(
   steps: readonly Step[],
   mode?: 'batch',
-): Promise<{ readonly lost: string[]; readonly left: Burst | undefined }> {
+): Promise<{ readonly lost: string[]; readonly left: Batch | undefined }> {
   const stage = gate();
   const gateways = {
     one: await player(stage.journal, 'one', mode),
@@ -359,7 +359,7 @@ t.test('COA-1 · IDM-2 · an event that joined behind a duplicate drops no other
   t.same(new Set(works), new Set([standing(stage.journal)?.id]));
 });
 
-t.test('DUR-1 · a burst that another gateway closed is not brought back', async (t) => {
+t.test('DUR-1 · a batch that another gateway closed is not brought back', async (t) => {
   const { stage, one, other } = await two();
   await landed(stage, one.join('a'));
   t.same(await landed(stage, other.close()), { kind: 'committed' });
@@ -438,7 +438,7 @@ t.test('SCA-1 · a batch is its holder’s: others join it there, and their news
   t.equal(stage.journal.local?.get('groups', key)?.heldBy, one.session);
 
   const declined: string[] = [];
-  const closing = one.bursts.close(key, ({ latestEventKey }, isNews) => {
+  const closing = one.batches.close(key, ({ latestEventKey }, isNews) => {
     declined.push(`${latestEventKey} ${isNews}`);
     return isNews ? undefined : [];
   });
@@ -449,44 +449,44 @@ t.test('SCA-1 · a batch is its holder’s: others join it there, and their news
   t.match(stage.journal.local?.get('runs', 'a')?.value, { latestEventKey: 'b' });
 });
 
-t.test('SCA-1 · COA-1 · a burst that is left gathers on at the gateway that gets its next event', async (t) => {
+t.test('SCA-1 · COA-1 · a batch that is left gathers on at the gateway that gets its next event', async (t) => {
   const { stage, one, other } = await two();
   t.match(await landed(stage, one.join('e1')), { isElsewhere: false });
   t.match(await landed(stage, other.join('e2')), { isElsewhere: true });
   t.match(await landed(stage, one.join('e3')), { isElsewhere: false });
-  await landed(stage, one.bursts.leave(key));
+  await landed(stage, one.batches.leave(key));
   t.equal(stage.journal.local?.get('groups', key)?.heldBy, undefined);
   t.match(await landed(stage, other.join('e4')), { isElsewhere: false, burst: { id: 'e1', count: 4 } });
   t.equal(stage.journal.local?.get('groups', key)?.heldBy, other.session);
   t.match(await landed(stage, one.join('e5')), { isElsewhere: true });
   t.match(await landed(stage, other.close()), { kind: 'committed' });
   t.match(stage.journal.local?.get('runs', 'e1')?.value, { count: 5, latestEventKey: 'e5' });
-  await one.bursts.leave('unknown');
+  await one.batches.leave('unknown');
 });
 
 t.test(
-  'SCA-1 · a burst is left with the event that another gateway has added, and once another has it, it stays there',
+  'SCA-1 · a batch is left with the event that another gateway has added, and once another has it, it stays there',
   async (t) => {
     const { stage, one, other } = await two();
     await landed(stage, one.join('e1'));
     t.match(await landed(stage, other.join('e2')), { isElsewhere: true });
-    await landed(stage, one.bursts.leave(key));
+    await landed(stage, one.batches.leave(key));
     t.match(stage.journal.local?.get('groups', key), { heldBy: undefined, value: { burst: { count: 2 } } });
 
     await landed(stage, other.join('e3'));
     await landed(stage, one.join('e4'));
-    await landed(stage, one.bursts.leave(key));
+    await landed(stage, one.batches.leave(key));
     t.match(stage.journal.local?.get('groups', key), { heldBy: other.session, value: { burst: { count: 4 } } });
   },
 );
 
 t.test(
-  'SCA-1 · COA-1 · of the bursts of other gateways only so many are remembered; another is found on disk',
+  'SCA-1 · COA-1 · of the batches of other gateways only so many are remembered; another is found on disk',
   async (t) => {
     const { keeper } = await openKeeper();
     let holder: string | undefined = 'another';
     let overtaken = 0;
-    const bursts = createBursts({
+    const batches = createBatches({
       ...keeper,
       session: () => holder,
       submit(writes, settled, rewrite) {
@@ -500,7 +500,7 @@ t.test(
       new Promise<Joined>((resolve) => {
         const joining = { eventKey: `${groupKey}-${nowMs}`, nowMs, windowMs: 1, maxWaitMs: 9 };
         const place = { key: groupKey, profile: 'default', route: 'r', groupKey };
-        bursts.join({ ...place, ...joining }, (_, record) => [record], resolve);
+        batches.join({ ...place, ...joining }, (_, record) => [record], resolve);
       });
     await join('first', 1);
     holder = keeper.session();

@@ -3,7 +3,7 @@
  * request is alive, hands over an exchange, reads the body within the given limit, and writes the one answer. It has no
  * access to routes, signatures and charts.
  *
- * Both servers (`uws.ts`, `node.ts`) pass `spec/conformance/front.ts`.
+ * Both servers (`uws.ts`, `node.ts`) pass `spec/conformance/http-server.ts`.
  * @see LIM-1, RTE-3 and CON-2 in docs/specification.md
  */
 
@@ -69,7 +69,7 @@ export interface Exchange {
 
 export type ExchangeHandler = (exchange: Exchange) => void;
 
-export interface FrontSettings {
+export interface HttpServerSettings {
   readonly host: string;
   /** 0 chooses a free port. */
   readonly port: number;
@@ -81,9 +81,9 @@ export interface FrontSettings {
   readonly maxConnections?: number;
 }
 
-export const frontNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
+export const httpServerNames = { uws: 'uWebSockets.js', node: 'node:http' } as const;
 
-export interface Front {
+export interface HttpServer {
   readonly kind: 'uws' | 'node';
   /** Why uWebSockets.js is not used, or what it does not take; absent if it was not asked for or is not installed. */
   readonly remark?: string;
@@ -94,4 +94,4 @@ export interface Front {
 }
 
 /** Opens an HTTP server; rejects with an Error that names host, port and the fix if the address cannot be bound. */
-export type OpenFront = (settings: FrontSettings, handle: ExchangeHandler) => Promise<Front>;
+export type OpenHttpServer = (settings: HttpServerSettings, handle: ExchangeHandler) => Promise<HttpServer>;

@@ -7,7 +7,7 @@
 
 import { LRUCache } from 'lru-cache';
 import { causeOf, fault } from '../../machines/base/fault.ts';
-import { type Burst, type Joining, joinBurst } from '../../machines/webhook/coalesce.ts';
+import { type Batch, type Joining, joinBatch } from '../../machines/webhook/coalesce.ts';
 import type { GroupRecord } from '../../machines/webhook/record.ts';
 import type { CommitVerdict, Expected, Rewrite, SessionId, StoredRecord, Write } from '../store/journal.ts';
 import type { JournalKeeper } from '../store/keeper.ts';
@@ -29,16 +29,16 @@ interface JoinRequest extends Joining, Omit<GroupRecord, 'burst'> {
 
 export interface Joined {
   readonly verdict: CommitVerdict;
-  readonly burst: Burst;
+  readonly burst: Batch;
   /** True if the batch was closed while the event was being written: its run already includes the event. */
   readonly absorbed: boolean;
   /** True if another gateway holds the batch and runs its chart. */
   readonly isElsewhere: boolean;
 }
 
-type WritesWith = (burst: Burst, record: Write) => readonly Write[];
+type WritesWith = (burst: Batch, record: Write) => readonly Write[];
 
-export interface Bursts {
+export interface Batches {
   /**
    * Commits the writes of an event together with the batch that it joins; `writesWith` receives that batch and adds the
    * write of its record. Calls back exactly once, possibly before it returns.
@@ -50,7 +50,7 @@ export interface Bursts {
    */
   close(
     key: string,
-    writesFor: (burst: Burst, isNews: boolean) => readonly Write[] | undefined,
+    writesFor: (burst: Batch, isNews: boolean) => readonly Write[] | undefined,
   ): Promise<CommitVerdict>;
   /** Leaves a batch to the gateway that takes it next. Resolves when it is on disk, or another gateway has it. */
   leave(key: string): Promise<void>;
@@ -59,18 +59,18 @@ export interface Bursts {
 }
 
 /** A batch that was removed here is found on disk by its next event. */
-const mostForeign = 10_000;
+const maxForeign = 10_000;
 /**
  * If other events keep joining a batch that is being closed, it stays after this many tries until its chart tries again.
  */
-const mostTries = 8;
+const maxTries = 8;
 
-export function createBursts(keeper: JournalKeeper): Bursts {
+export function createBatches(keeper: JournalKeeper): Batches {
   /** The newest entry of each key, on disk or being written. */
   const entries = new Map<string, Entry>();
   /** The keys of batches that other gateways hold: this gateway is not notified of their end. */
   const foreign = new LRUCache<string, true>({
-    max: mostForeign,
+    max: maxForeign,
     dispose: (_, key) => {
       if (entries.get(key)?.heldBy !== keeper.session()) entries.delete(key);
     },
@@ -127,7 +127,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
       if (verdict.kind === 'committed') {
         entry.over = undefined;
         if (heldBy !== keeper.session()) foreign.set(key, true);
-        const absorbed = burstOf(closings, key) === burst.id;
+        const absorbed = batchOf(closings, key) === burst.id;
         settled({ verdict, burst, absorbed, isElsewhere: heldBy !== keeper.session() });
         return;
       }
@@ -142,7 +142,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
   function entryOver(over: Entry | undefined, request: JoinRequest): Entry {
     const { profile, route, groupKey } = request;
     return {
-      record: { profile, route, groupKey, burst: joinBurst(over?.record.burst, request) },
+      record: { profile, route, groupKey, burst: joinBatch(over?.record.burst, request) },
       version: (over?.version ?? 0) + 1,
       heldBy: over?.heldBy ?? keeper.session(),
       over,
@@ -186,16 +186,16 @@ export function createBursts(keeper: JournalKeeper): Bursts {
         }
         closings.set(key, standing);
         // Removed from the table at once, so that an event during the commit begins the next batch.
-        if (burstOf(entries, key) === burst.id) entries.delete(key);
+        if (batchOf(entries, key) === burst.id) entries.delete(key);
         const verdict = await commitClose(key, standing, writes);
         closings.delete(key);
         if (verdict.kind === 'committed') return verdict;
-        if (verdict.kind !== 'stale' || tries === mostTries) {
+        if (verdict.kind !== 'stale' || tries === maxTries) {
           // If the batch no longer exists, the next event that joins notices it.
           if (!entries.has(key)) entries.set(key, standing);
           return verdict;
         }
-        if (burstOf(entries, key) === burst.id) standing = entries.get(key);
+        if (batchOf(entries, key) === burst.id) standing = entries.get(key);
         else if (verdict.index === 0) {
           standing = foundBy(verdict);
           isNews = true;
@@ -214,7 +214,7 @@ export function createBursts(keeper: JournalKeeper): Bursts {
         const verdict = await keeper.commit([
           { kind: 'put', collection: 'groups', key, value: record, expect: expected(standing), dueAtMs },
         ]);
-        if (verdict.kind !== 'stale' || tries === mostTries) return;
+        if (verdict.kind !== 'stale' || tries === maxTries) return;
         // An event of another gateway has joined it.
         standing = foundBy(verdict);
       }
@@ -243,7 +243,7 @@ function expected({ record, version }: Entry): Exclude<Expected, 'absent'> {
   return { version, path: 'burst.latestEventKey', text: record.burst.latestEventKey };
 }
 
-function burstOf(table: ReadonlyMap<string, Entry>, key: string): string | undefined {
+function batchOf(table: ReadonlyMap<string, Entry>, key: string): string | undefined {
   return table.get(key)?.record.burst.id;
 }
 

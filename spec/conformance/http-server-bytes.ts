@@ -1,11 +1,11 @@
 /**
- * What the fronts say to the same bytes. A row that the two answer differently stands in docs/decisions/0006 under its
+ * What the HTTP servers say to the same bytes. A row that the two answer differently stands in docs/decisions/0006 under its
  * title, and nothing else stands there.
  */
 
 import { readFileSync } from 'node:fs';
 import type { Test } from 'tap';
-import type { OpenFront } from '../../runtime/http/front.ts';
+import type { OpenHttpServer } from '../../runtime/http/http-server.ts';
 import { answersIn, openRaw } from '../support/raw-http.ts';
 
 /**
@@ -171,10 +171,10 @@ export const bytesRows: readonly BytesRow[] = [
 
 const last = 'GET /last HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n';
 
-export function frontBytes(t: Test, name: string, openFront: OpenFront): void {
+export function httpServerBytes(t: Test, name: string, openHttpServer: OpenHttpServer): void {
   t.test(`${name}: RTE-4 · the same bytes have the same answer, or the difference is written down`, async (t) => {
     let handed = 0;
-    const front = await openFront({ host: '127.0.0.1', port: 0, bodyTimeoutMs: 60_000 }, (exchange) => {
+    const httpServer = await openHttpServer({ host: '127.0.0.1', port: 0, bodyTimeoutMs: 60_000 }, (exchange) => {
       const { path } = exchange.head;
       if (path === '/health' || path === '/last') exchange.reply({ status: 200, body: '{}' });
       else if (path === '/nope') exchange.reply({ status: 404, body: '{}' });
@@ -186,13 +186,13 @@ export function frontBytes(t: Test, name: string, openFront: OpenFront): void {
         });
       }
     });
-    t.teardown(() => front.close(0));
+    t.teardown(() => httpServer.close(0));
     for (const { title, bytes, node, uws = node } of bytesRows) {
-      const expected = front.kind === 'uws' ? uws : node;
+      const expected = httpServer.kind === 'uws' ? uws : node;
       const before = handed;
-      const found = await outcomeOf(front.port, bytes, expected);
+      const found = await outcomeOf(httpServer.port, bytes, expected);
       // The library may end the connection before its own last words have left.
-      const cutShort = front.kind === 'uws' ? expected.replace(/\b(400|431|505) closed$/, 'closed') : expected;
+      const cutShort = httpServer.kind === 'uws' ? expected.replace(/\b(400|431|505) closed$/, 'closed') : expected;
       t.equal(found, found === cutShort ? cutShort : expected, title);
       t.equal(
         handed - before,
@@ -203,13 +203,13 @@ export function frontBytes(t: Test, name: string, openFront: OpenFront): void {
   });
 
   t.test(`${name}: RTE-4 · a request is taken however it is cut`, async (t) => {
-    const front = await openFront({ host: '127.0.0.1', port: 0, bodyTimeoutMs: 60_000 }, (exchange) =>
+    const httpServer = await openHttpServer({ host: '127.0.0.1', port: 0, bodyTimeoutMs: 60_000 }, (exchange) =>
       exchange.readBody(1_000, () => exchange.reply({ status: 202, body: '{}' })),
     );
-    t.teardown(() => front.close(0));
-    const witness = await openRaw(front.port);
+    t.teardown(() => httpServer.close(0));
+    const witness = await openRaw(httpServer.port);
     let asked = 0;
-    /** Comes back once the front has read what was sent before. */
+    /** Comes back once the HTTP server has read what was sent before. */
     const read = async (): Promise<void> => {
       asked += 1;
       witness.write(post());
@@ -218,14 +218,14 @@ export function frontBytes(t: Test, name: string, openFront: OpenFront): void {
     const whole = post('X-A: b\r\n', 'POST /webhooks/a?q=1 HTTP/1.1');
     const refused: number[] = [];
     for (let at = 1; at < whole.length; at += 1) {
-      const raw = await openRaw(front.port, whole.slice(0, at));
+      const raw = await openRaw(httpServer.port, whole.slice(0, at));
       await read();
       raw.write(whole.slice(at));
       if (answersIn(await raw.received((text) => answersIn(text).length > 0))[0] !== '202') refused.push(at);
       raw.socket.destroy();
     }
     t.same(refused, [], 'in two pieces');
-    const bytewise = await openRaw(front.port);
+    const bytewise = await openRaw(httpServer.port);
     for (const byte of whole) {
       bytewise.write(byte);
       await read();
@@ -250,7 +250,7 @@ async function outcomeOf(port: number, bytes: string, expected: Outcome): Promis
   return [...(isOpen ? found.slice(0, -1) : found), isOpen ? 'open' : 'closed'].join(' ') as Outcome;
 }
 
-/** Rows that the fronts answer differently, as docs/decisions/0006 has to list them. */
+/** Rows that the HTTP servers answer differently, as docs/decisions/0006 has to list them. */
 export function listedDifferences(): readonly string[] {
   const text = readFileSync('docs/decisions/0006-two-fronts.md', 'utf8');
   const rows = text.split('\n').filter((line) => /^\| (?!what arrives|---)/.test(line));

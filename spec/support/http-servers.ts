@@ -1,4 +1,4 @@
-/** The two fronts for specs that name them; uWebSockets.js is skipped, with the reason, where its binary cannot load. */
+/** The two HTTP servers for specs that name them; uWebSockets.js is skipped, with the reason, where its binary cannot load. */
 
 import { whyNotLoadable } from '../../runtime/http/native.ts';
 import { inAllOnly } from './tier.ts';
@@ -15,7 +15,7 @@ export const noBinary: string | false =
   missing !== undefined && / has no binary for Node/.test(missing.text) && `uWebSockets.js ${missing.text}`;
 
 /** For journeys: `npm test` runs them over the one that a gateway has by itself. */
-export const fronts = [
+export const httpServers = [
   { front: 'node', skip: false },
   { front: 'uws', skip: noUws || inAllOnly },
 ] as const;

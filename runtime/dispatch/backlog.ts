@@ -13,15 +13,15 @@ import { leaveDeliveries } from './leave-waiting.ts';
 import {
   endLostRuns,
   type ResumePorts,
-  refillDeliveries,
-  refillGroups,
-  refillRuns,
+  recoverDeliveries,
+  recoverGroups,
+  recoverRuns,
   resumeWork,
   sliceSize,
 } from './recovery.ts';
 import { logUnforeseen } from './work-log.ts';
 
-interface RefillPorts {
+interface BacklogPorts {
   readonly resume: ResumePorts;
   /** False before the gateway runs and while it drains: then no work is begun. */
   readonly isUp: () => boolean;
@@ -30,7 +30,7 @@ interface RefillPorts {
   readonly lookEveryMs: number;
 }
 
-interface Refill {
+interface Backlog {
   /**
    * Whether one more run may be in memory; if not, it stays on disk and is found by a later check. Where older runs of its
    * queue may wait in the gateway's own journal, it has none, so that it does not take the room of those.
@@ -50,7 +50,7 @@ const kinds = ['runs', 'deliveries'] as const;
 /** Minimum interval between checks that notifications of other gateways, or new runs behind those on disk, cause. */
 const newsPauseMs = 100;
 
-export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts): Refill {
+export function createBacklog({ resume, isUp, every, lookEveryMs }: BacklogPorts): Backlog {
   /** The queues of which runs may have been left on disk since a check found the last of them. */
   let waiting = new Set<string>();
   /** Whether any queue may be one of them. */
@@ -91,10 +91,10 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     if (resume.keeper.isShared()) {
       waiting.clear();
       isFull = false;
-      noteLeft(await refillRuns(resume, signal));
+      noteLeft(await recoverRuns(resume, signal));
       return;
     }
-    const left = await refillRuns(resume, signal);
+    const left = await recoverRuns(resume, signal);
     isFull = resume.room() <= 0;
     if (isFull || waiting.size === 0) {
       noteLeft(left);
@@ -102,7 +102,7 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     }
     // Only what came during that is still on disk, except in full queues. What comes now is let in, so that this ends.
     waiting = new Set(left);
-    noteLeft(await refillRuns(resume, signal));
+    noteLeft(await recoverRuns(resume, signal));
   }
 
   async function look(): Promise<void> {
@@ -110,8 +110,8 @@ export function createRefill({ resume, isUp, every, lookEveryMs }: RefillPorts):
     if (isOwed) await recover();
     const signal = resume.signal();
     await takeRuns(signal);
-    if (isUp()) await refillDeliveries(resume, signal);
-    if (isUp()) await refillGroups(resume, signal);
+    if (isUp()) await recoverDeliveries(resume, signal);
+    if (isUp()) await recoverGroups(resume, signal);
     const { keeper } = resume;
     if (keeper.isShared() && !keeper.leads()) await leaveDeliveries(resume);
     const life = keeper.life();
