@@ -32,7 +32,7 @@ export const onlyInAll: readonly RegExp[] = [
 ];
 
 /** Files of the native HTTP server: they start with what lets it load, where that is at hand. */
-export const ofNative = /\/runtime\/http\/(?:httpServers|connections)\./;
+export const ofNative = /\/runtime\/http\/(?:http-servers|connections)\./;
 
 /** Packages and built-ins that reach outside the process, or keep state for all of it. */
 const outside =
