@@ -42,7 +42,7 @@ const state = `select extract(epoch from clock_timestamp()) * 1000 as ms,
   current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
   case current_setting('max_wal_senders') when '0' then '' else current_setting('synchronous_standby_names') end as awaited,
   (select count(*) from pg_stat_replication) as standbys,
-  current_setting('server_version') as server, current_setting('max_connections') as most,
+  current_setting('server_version') as server, current_setting('max_connections') as max,
   (select count(*) from pg_stat_activity where datid is not null and usesysid is not null
     and coalesce(backend_type, 'client backend') = 'client backend') as used`;
 
