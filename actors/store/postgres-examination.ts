@@ -21,7 +21,7 @@ export interface DatabaseState {
   /** The server's release, as reported by the server: "15.14 (Debian 15.14-0+deb12u1)". */
   readonly server: string;
   /** Connections to the server, of all databases and programs, and how many it takes. */
-  readonly connections: { readonly used: number; readonly max: number };
+  readonly connections: { readonly used: number; readonly most: number };
   /** Version of the tables; 0 if a start will create them. */
   readonly version: number;
   /** How far its clock is ahead of this machine's, in milliseconds. */
@@ -42,7 +42,7 @@ const state = `select extract(epoch from clock_timestamp()) * 1000 as ms,
   current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit,
   case current_setting('max_wal_senders') when '0' then '' else current_setting('synchronous_standby_names') end as awaited,
   (select count(*) from pg_stat_replication) as standbys,
-  current_setting('server_version') as server, current_setting('max_connections') as max,
+  current_setting('server_version') as server, current_setting('max_connections') as most,
   (select count(*) from pg_stat_activity where datid is not null and usesysid is not null
     and coalesce(backend_type, 'client backend') = 'client backend') as used`;
 
@@ -73,7 +73,7 @@ export async function examineDatabase(url: string, nowMs: () => number = Date.no
       standbys: Number(row.standbys),
       awaited: String(row.awaited),
       server: String(row.server),
-      connections: { used: Number(row.used), max: Number(row.max) },
+      connections: { used: Number(row.used), most: Number(row.most) },
     });
   } catch (thrown) {
     return { ok: false, fault: postgresFault(place, thrown) };

@@ -90,7 +90,7 @@ export interface DatabaseShown {
   /** The version of the tables. */
   readonly tables: number;
   /** Connections to the server, over all databases and programs. */
-  readonly connections: { readonly used: number; readonly max: number };
+  readonly connections: { readonly used: number; readonly most: number };
   readonly synchronous_commit: string;
   /** `awaited`: the standbys that a commit waits for, from `synchronous_standby_names`; absent for none. */
   readonly standbys: { readonly connected: number; readonly awaited?: string };

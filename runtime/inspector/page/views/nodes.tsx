@@ -179,7 +179,7 @@ function SharedJournal({ commits }: { readonly commits: GatewayStatus['commit_ms
               facts={[
                 ['Database', [`PostgreSQL ${server}, `, <code key="place">{place}</code>]],
                 ['Commit time', commits === undefined ? 'No commits in the last hour' : commitWords(commits)],
-                ['Connections', `${connections.used} of ${connections.max}`],
+                ['Connections', `${connections.used} of ${connections.most}`],
                 ['Tables', `Version ${tables}`],
                 ['Durability', [<code key="commit">synchronous_commit {commit}</code>, `, ${standbyWords(standbys)}`]],
               ]}
