@@ -31,7 +31,7 @@ const ofNetwork =
  * login in the address of a proxy.
  */
 export function isBasicVariable(name: string, value = ''): boolean {
-  // The home of a user of a domain may be /home/me@example.com.
+  // A path may have an @ too: the user of a domain may have a home that is named by the mail address.
   const isLogin = /_proxy$/i.test(name) && value.includes('@');
   return basic.has(name) || name.startsWith('LC_') || (ofNetwork.test(name) && !isLogin);
 }

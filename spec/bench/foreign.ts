@@ -12,7 +12,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../support/oauth/ports.ts';
+import { freePort } from '../support/http-listener.ts';
 import { cpuMsOf, forked, messageOf, wait } from './daemon.ts';
 import { secret } from './handler.ts';
 

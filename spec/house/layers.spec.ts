@@ -215,6 +215,18 @@ t.test('an export is used by another file', (t) => {
   t.end();
 });
 
+t.test('the bench loads no test library, whose time limit would end it', (t) => {
+  const specs = new Map(sourceFiles(['spec']).map((file) => [file.path, file]));
+  const reached = new Set(['spec/bench/main.ts', 'spec/bench/check.ts']);
+  for (const path of reached) {
+    const { imports, text } = specs.get(path) ?? { imports: [], text: '' };
+    for (const one of imports) reached.add(one);
+    t.notMatch(text, /^import (?!type )[^;']*from 'tap';$/m, path);
+  }
+  t.ok(reached.size > 50);
+  t.end();
+});
+
 t.test('a value is cast past the compiler in few places, each with its reason above it', (t) => {
   const casts = files.flatMap(({ path, text }) => {
     const lines = text.split('\n');

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { makeHome } from '../support/home.ts';
+import { freePort } from '../support/http-listener.ts';
 import { eventually, type ServerEntries, startGateway } from '../support/mcp/gateway.ts';
 import {
   type AuthorizationServer,
@@ -15,7 +16,7 @@ import {
 import { createBrowser } from '../support/oauth/browser.ts';
 import { loginByControl } from '../support/oauth/control-login.ts';
 import { shownUrl } from '../support/oauth/login-cli.ts';
-import { free, freePort, hold, pinned, pinnedTurn, portOf } from '../support/oauth/ports.ts';
+import { free, hold, pinned, pinnedTurn, portOf } from '../support/oauth/ports.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { type OauthStage, oauthStage } from '../support/oauth/stage.ts';

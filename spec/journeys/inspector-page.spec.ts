@@ -20,12 +20,11 @@ import {
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { listenHttp } from '../support/http-listener.ts';
+import { freePort, listenHttp } from '../support/http-listener.ts';
 import { commandOf, entryOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { startModelServer } from '../support/model-server.ts';
-import { freePort } from '../support/oauth/ports.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { inAllOnly } from '../support/tier.ts';

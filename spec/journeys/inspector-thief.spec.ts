@@ -23,11 +23,10 @@ import {
 } from '../support/browser.ts';
 import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { listenHttp } from '../support/http-listener.ts';
+import { freePort, listenHttp } from '../support/http-listener.ts';
 import { ask, sessionIn } from '../support/inspector.ts';
 import { commandOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
-import { freePort } from '../support/oauth/ports.ts';
 import { startThief, tryHeard } from '../support/thief.ts';
 import { makeCertificates } from '../support/tls.ts';
 

@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
-import type { AddressInfo, Server as AnyServer, Socket } from 'node:net';
+import { type AddressInfo, type Server as AnyServer, createServer as createTcpServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 
 /** Lets a server listen on a free port until the spec ends; its connections end with it. Resolves with the port. */
@@ -27,4 +27,13 @@ export async function listenHttp(
   const server = tls === undefined ? createServer(handler) : createSecureServer(tls, handler);
   const port = await listenOn(t, server, address);
   return { url: `${tls === undefined ? 'http' : 'https'}://${address}:${port}`, port, server };
+}
+
+/** Resolves with a port on which nothing listens. */
+export async function freePort(): Promise<number> {
+  const server = createTcpServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  await once(server.close(), 'close');
+  return port;
 }

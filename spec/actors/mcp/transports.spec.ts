@@ -9,9 +9,8 @@ import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
 import type { ConnectFailure } from '../../../machines/mcp/connect-failure.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { makeHome } from '../../support/home.ts';
-import { listenHttp } from '../../support/http-listener.ts';
+import { freePort, listenHttp } from '../../support/http-listener.ts';
 import { quietPorts } from '../../support/mcp/open-session.ts';
-import { freePort } from '../../support/oauth/ports.ts';
 import { makeCertificates } from '../../support/tls.ts';
 
 const everything = createRequire(import.meta.url).resolve('@modelcontextprotocol/server-everything/dist/index.js');

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { createLiveTargets } from '../../../runtime/dispatch/live-targets.ts';
+import { freePort } from '../../support/http-listener.ts';
 import { openPlatforms } from '../../support/live-platforms.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
-import { freePort } from '../../support/oauth/ports.ts';
 import { slackError } from '../../support/platforms/slack.ts';
 
 t.test('DLV-2 · what a delivery finds out about the credentials is looked into at once', async (t) => {

@@ -1,10 +1,11 @@
 import { networkInterfaces } from 'node:os';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { freePort } from '../../support/http-listener.ts';
 import { eventually } from '../../support/mcp/gateway.ts';
 import { createBrowser } from '../../support/oauth/browser.ts';
 import { document, loginStage } from '../../support/oauth/login-stage.ts';
-import { free, freePort, hold, portOf } from '../../support/oauth/ports.ts';
+import { free, hold, portOf } from '../../support/oauth/ports.ts';
 import { oauthError, paths } from '../../support/oauth/scripted-server.ts';
 
 /** Where a browser that is known to the authorization server would be sent. */

@@ -54,13 +54,3 @@ export function hold(port: number): Promise<() => void> {
     server.listen(port, '127.0.0.1', () => resolve(() => void server.close()));
   });
 }
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
-}

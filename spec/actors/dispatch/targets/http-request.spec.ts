@@ -4,9 +4,8 @@ import { Agent } from 'undici';
 import { httpRequest } from '../../../../actors/dispatch/targets/http-request.ts';
 import type { Undelivered } from '../../../../machines/dispatch/send-outcome.ts';
 import { makeHome } from '../../../support/home.ts';
-import { listenHttp, listenOn } from '../../../support/http-listener.ts';
+import { freePort, listenHttp, listenOn } from '../../../support/http-listener.ts';
 import { lendEnv } from '../../../support/lent-env.ts';
-import { freePort } from '../../../support/oauth/ports.ts';
 import { makeCertificates } from '../../../support/tls.ts';
 
 const never = new AbortController().signal;
