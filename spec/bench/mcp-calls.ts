@@ -91,7 +91,9 @@ async function gatewayCalls(url: string): Promise<(kind: 'stdio' | 'http') => Ca
     steadyMs: () => performance.now(),
     log: createLog({ env: process.env, redactor, sink: { fd: 2, isTerminal: false } }),
   });
-  const actor = createActor(servers.logic, { clock: createClock() }).start();
+  const actor = createActor(servers.logic, { clock: createClock() });
+  // The servers are connected at the start, and reach the actor by its name.
+  actor.start();
   for (const kind of ['stdio', 'http']) {
     while (servers.registry('default')?.find(`mcp__${kind}__echo`) === undefined)
       await new Promise((resolve) => setTimeout(resolve, 10));
