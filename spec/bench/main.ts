@@ -2,7 +2,7 @@
  * Measures the receiver beside bare handlers, the cost of groups, and the servers' half beside the raw SDK client. Prints
  * medians and ratios, and leaves them for `report.ts`; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for a minute, `--only` and the name of a part for that, and with
+ * `npm run bench` for all, `npm run bench -- --quick` for two minutes, `--only` and the name of a part for that, and with
  * `--full` the long form of `scale` (10 million events) or `page` (an hour).
  */
 
@@ -82,7 +82,7 @@ function durableShare(costs: readonly Cost[]): number {
 }
 
 function presets(): void {
-  const costs = measurePresets({ sizes: presetSizes, rounds: quick ? 15 : 60, requests: 300 });
+  const costs = measurePresets({ sizes: presetSizes, rounds: quick ? 5 : 60, requests: 300 });
   keepResults({ presets: costs });
   printAll([
     ['preset, verified and read', 'bytes', 'CPU µs', 'V2, CPU µs', 'own crypto µs', 'adds µs'],

@@ -26,7 +26,7 @@ export async function measurePage(quick: boolean, full: boolean): Promise<void> 
     process.stdout.write(`page: not measured, ${noChromium}\n\n`);
     return;
   }
-  const seconds = full ? 600 : quick ? 10 : 60;
+  const seconds = full ? 600 : quick ? 2 : 60;
   const home = homeWith({});
   writeFileSync(join(home, 'config.yaml'), JSON.stringify(config));
   const { child } = await started(home);
