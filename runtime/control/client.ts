@@ -10,7 +10,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import type { Ask, Notices } from './contract.ts';
 import { createLineSplitter } from './lines.ts';
-import { formatRequest, type RpcError, readMessage, rpcCodes } from './protocol.ts';
+import { formatRequest, maxLineLength, type RpcError, readMessage, rpcCodes, tooLongWords } from './protocol.ts';
 import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
@@ -187,8 +187,14 @@ function clientOf(socket: Socket, always: JsonObject, greetMs: number): ControlC
       }
       const id = next;
       next += 1;
+      const line = formatRequest({ id, method, params: { ...params, ...always } });
+      // The gateway would end the connection, and the calls that follow with it.
+      if (Buffer.byteLength(line) > maxLineLength) {
+        reject(Refusal.carrying('refused', tooLongWords));
+        return;
+      }
       waiting.set(id, { resolve, reject });
-      socket.write(formatRequest({ id, method, params: { ...params, ...always } }));
+      socket.write(line);
     });
   return {
     call,

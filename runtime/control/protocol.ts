@@ -38,6 +38,7 @@ export const rpcCodes = {
 } as const;
 /** A longer request is refused. Answers have no such limit. */
 export const maxLineLength = 8 * 1_048_576;
+export const tooLongWords = `the request has more than ${maxLineLength / 1_048_576} MiB; send a shorter text`;
 
 export function formatResult(id: RpcRequest['id'], result: Json): string {
   return `${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`;

@@ -18,7 +18,15 @@ import { type Asker, atTerminal } from './audit.ts';
 import type { CommandHost } from './command.ts';
 import { createLineSplitter } from './lines.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
-import { formatError, maxLineLength, notificationParts, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
+import {
+  formatError,
+  maxLineLength,
+  notificationParts,
+  type RpcRequest,
+  readMessage,
+  rpcCodes,
+  tooLongWords,
+} from './protocol.ts';
 import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
@@ -256,8 +264,7 @@ export function serveConnection(
     maxLineLength,
     (line) => void waiting.push(line),
     () => {
-      const message = `the request has more than ${maxLineLength / 1_048_576} MiB; send a shorter text`;
-      outbox.expect()(() => formatError(null, { code: rpcCodes.request, message }));
+      outbox.expect()(() => formatError(null, { code: rpcCodes.request, message: tooLongWords }));
       outbox.finish(lastWordsMs);
     },
   );

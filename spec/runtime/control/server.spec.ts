@@ -301,10 +301,19 @@ t.test('CLI-3 · OBS-1 · a refusal keeps its code, and no error its secrets', a
 });
 
 t.test('CLI-3 · a request that is too long is refused with the limit', async (t) => {
-  const { client } = await serve(t, {});
-  await t.rejects(client.call('webhook.replay', { id: 'a', payload: 'x'.repeat(9 * 1_048_576) }), {
-    message: 'the request has more than 8 MiB; send a shorter text',
+  const { client, path } = await serve(t, { status: () => ({ pid: 1 }) as never });
+  const message = 'the request has more than 8 MiB; send a shorter text';
+  await t.rejects(client.call('webhook.replay', { id: 'a', payload: 'x'.repeat(9 * 1_048_576) }), { message });
+  t.match(await client.call('gateway.status'), { pid: 1 }, 'the command sends none, so its connection stays');
+
+  const socket = connect(path).on('error', () => {});
+  let said = '';
+  socket.on('data', (bytes) => {
+    said += String(bytes);
   });
+  socket.write('x'.repeat(9 * 1_048_576));
+  await new Promise((resolve) => socket.once('close', resolve));
+  t.ok(said.includes(message), 'another client is refused, and its connection ends');
 });
 
 t.test('CLI-3 · SEC-4 · a connection is not read while its unanswered requests fill four of the longest', async (t) => {
