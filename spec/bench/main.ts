@@ -2,8 +2,8 @@
  * Measures the receiver beside bare handlers, the cost of groups, and the servers' half beside the raw SDK client. Prints
  * medians and ratios, and leaves them for `report.ts`; judges nothing.
  *
- * `npm run bench` for all, `npm run bench -- --quick` for two minutes, `--only` and the name of a part for that, and with
- * `--full` the long form of `scale` (10 million events) or `page` (an hour).
+ * `npm run bench` for all, `npm run bench -- --quick` for a minute with what most changes could touch, `--only` and the name
+ * of a part for that, and with `--full` the long form of `scale` (10 million events) or `page` (an hour).
  */
 
 import { keepResults, machineNow } from './last.ts';
@@ -20,7 +20,8 @@ import {
   journeys,
   measureHalfLoad,
   measureReceiver,
-  squads,
+  ownSquads,
+  peerSquads,
 } from './receiver.ts';
 import { measureScale } from './scale.ts';
 import { measureStart } from './start.ts';
@@ -48,13 +49,15 @@ if (only !== undefined && parts[only] === undefined) {
 // What the parts start ends with the process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 
-for (const [name, measure] of Object.entries(parts)) if (only === undefined || only === name) await measure();
+const inAMinute = ['receiver', 'journey', 'presets', 'groups', 'mcp', 'start'];
+const chosen = only === undefined ? (quick ? inAMinute : Object.keys(parts)) : [only];
+for (const name of chosen) await parts[name]?.();
 
 async function receiver(): Promise<void> {
   const order = quick ? { rounds: 3, requests: 2_500 } : { rounds: 7, requests: 20_000 };
   const costs: Cost[] = [];
-  // A bare handler runs with each squad, and is listed once.
-  for (const subjects of squads) {
+  // A bare handler runs with each squad, and is listed once. A quick run leaves the peers out.
+  for (const subjects of quick ? ownSquads : [...ownSquads, ...peerSquads]) {
     const found = await measureReceiver({ subjects, ...order });
     costs.push(...found.filter(({ name }) => !costs.some((cost) => cost.name === name)));
   }
@@ -62,6 +65,7 @@ async function receiver(): Promise<void> {
   printAll(costsTable('receiver, 64 connections', costs));
   process.stdout.write(`durable / in memory, req/s: ${durableShare(costs).toFixed(2)}\n\n`);
 
+  if (quick && only === undefined) return;
   const halves = quick ? { rounds: 3, requests: 2_500 } : { rounds: 5, requests: 20_000 };
   const halfLoad = await measureHalfLoad({ subjects: [bareNode, inMemory, durable], ...halves });
   keepResults({ halfLoad });

@@ -65,7 +65,7 @@ const bareUws: Subject = { name: 'bare uWebSockets.js', words: ['uws'], path: he
  * Who is measured beside whom; the first of each is what the others are compared with. Few at a time: a subject that waits
  * long for its turn finds its memory gone cold, or taken away by a system that does so, and pays for what the others took.
  */
-export const squads: readonly (readonly Subject[])[] = [
+export const ownSquads: readonly (readonly Subject[])[] = [
   [bareNode, inMemory, durable],
   [
     bareUws,
@@ -82,6 +82,9 @@ export const squads: readonly (readonly Subject[])[] = [
       isNative: true,
     },
   ],
+];
+
+export const peerSquads: readonly (readonly Subject[])[] = [
   [
     bareNode,
     manyRoutes,
