@@ -111,8 +111,9 @@ export function formatWord(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, (_, before: string, after: string) => `${before} ${after.toLowerCase()}`);
 }
 
+/** A text that begins with the name of a file or of a key begins as that is written. */
 export function sentenceCase(words: string): string {
-  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+  return /^[\w-]*[._/][\w-]/.test(words) ? words : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 /** A state for people: the innermost name of each region, in words. `up.needsLogin` is "needs login". */

@@ -6,7 +6,7 @@
 
 import type { ServerRow } from '../../../control/contract/servers.ts';
 import type { MarkName } from '../parts/chip.tsx';
-import { counted } from './format.ts';
+import { counted, sentenceCase } from './format.ts';
 
 export const serverTabs = ['log', 'tools', 'calls', 'settings', 'chart'] as const;
 export type ServerTab = (typeof serverTabs)[number];
@@ -66,7 +66,7 @@ export function whyOf({ name, error = '' }: Pick<ServerRow, 'error' | 'name'>): 
     .replace(/,? or run `agent [^`]*`/, '');
   if (/^command /.test(words)) return `The ${words}`;
   if (/^(?:answered|is|does|offers|cannot|needs|has|its) /.test(words)) return `The server ${words}`;
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return sentenceCase(words);
 }
 
 /** Returns the server's own name of a registered tool: `create_review` for `mcp__github__create_review`. */

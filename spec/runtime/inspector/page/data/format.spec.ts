@@ -7,6 +7,7 @@ import {
   formatStep,
   formatWord,
   lastPart,
+  sentenceCase,
   withLocalTimes,
 } from '../../../../../runtime/inspector/page/data/format.ts';
 
@@ -59,6 +60,9 @@ t.test('INS-2 · an actor is named by what its parent does not say', async (t) =
 
 t.test('INS-2 · words and counts read as people write them', async (t) => {
   t.equal(formatWord('readingBody'), 'reading body');
+  t.equal(sentenceCase('no answer in 5 s.'), 'No answer in 5 s.');
+  for (const named of ['config.yaml:1: no mapping', 'connect_timeout is too short', './bin/x is not there'])
+    t.equal(sentenceCase(named), named, 'a name keeps its first letter');
   t.equal(counted(1, 'tool'), '1 tool');
   t.equal(counted(10_000, 'tool'), '10,000 tools');
   t.equal(counted(2, 'delivery', 'deliveries'), '2 deliveries');
