@@ -43,6 +43,9 @@ export async function readForeignConfigs(places: ForeignPlaces): Promise<readonl
   return found.filter((one) => one !== undefined);
 }
 
+/** The problem of a block without servers in a form that is known by its keys. */
+export const blockLacksServers = 'it has no object mcpServers or servers with servers in it';
+
 /**
  * Reads a block of servers as the page of a server shows it, or the file of any program that keeps its servers in a form of
  * the known ones.
@@ -65,8 +68,7 @@ export async function readForeignBlock(
   const found = program ?? programOf(parsed.value, form);
   const file: ForeignFile = { program: found ?? 'claude-code', path, form };
   const servers = found === undefined ? [] : serversIn(file, parsed.value, places);
-  const problem = 'it has no object mcpServers or servers with servers in it; --from names the program of another form';
-  return { file, servers, elsewhere: [], ...(servers.length === 0 ? { problem } : {}) };
+  return { file, servers, elsewhere: [], ...(servers.length === 0 ? { problem: blockLacksServers } : {}) };
 }
 
 /** Plans the import of the found servers into a profile. */

@@ -7,6 +7,7 @@
 import { resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import {
+  blockLacksServers,
   type ForeignConfig,
   planForeign,
   readForeignBlock,
@@ -39,7 +40,9 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
   const paths = profilePaths(context.home, profile);
   const configs = await found(context);
   for (const { file, problem } of configs) {
-    if (problem !== undefined) out.complain(`agent: ${oneLine(file.path)}: ${oneLine(problem)}; it is passed over\n`);
+    if (problem === undefined) continue;
+    const cure = problem === blockLacksServers ? '; --from names the program of another form' : '';
+    out.complain(`agent: ${oneLine(file.path)}: ${oneLine(problem)}${cure}; it is passed over\n`);
   }
   const plan = await planForeign(configs, { paths, places: placesOf(context) });
   if (plan.length === 0) return nothingFound(context, configs);

@@ -85,6 +85,7 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
     };
     const given = read.given.map(({ variable: name, value }) => ({ name, variable: nameOf(name, value), value }));
     const { entry, secrets: moved } = takeSecrets(server.name, renamed(read.entry, given), nameOf);
+    const found = unique([...given, ...moved]);
     const standing = standingOf(wish, canonical(entry), taken, file.program);
     const name = standing.kind === 'taken' ? standing.free : wish;
     if (standing.kind !== 'same') taken.set(name, canonical(entry));
@@ -92,15 +93,22 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
       ...common,
       name,
       entry,
-      variables: unique([...given, ...moved]).flatMap(({ variable, value }) =>
-        secrets.get(variable) === value ? [] : [{ variable, value }],
+      variables: found.flatMap(({ variable, value }) =>
+        secrets.get(variable) === value || placeholder.test(value) ? [] : [{ variable, value }],
       ),
       uses: variableUses(read.entry).filter(({ variable }) => !given.some(({ name }) => name === variable)),
-      missing: unique(read.wanted).filter(({ variable }) => !isSet(variable)),
+      missing: unique([...read.wanted, ...found.flatMap(unfilled)]).filter(({ variable }) => !isSet(variable)),
       notes: read.notes,
       standing,
     };
   });
+}
+
+/** What a server's page shows where the own value belongs, such as `<YOUR_TOKEN>` or `your-api-key`. */
+const placeholder = /^(?:<[^<>]+>|your[-_ ].+|x{4,}|\.{3}|…)$/i;
+
+function unfilled({ variable, value }: TakenSecret): readonly WantedVariable[] {
+  return placeholder.test(value) ? [{ variable, why: 'the block has a placeholder for it' }] : [];
 }
 
 /** The entry with the names of `.env` in the places of those of its file. */

@@ -208,15 +208,16 @@ interface Contract {
   'mcp.enable': { params: ServerChoice; result: { readonly enabled: string } & ChangedServer };
   'mcp.gateways': { params: Caller; result: readonly string[] };
   'mcp.getPrompt': { params: Caller & { readonly name: string; readonly arguments?: JsonObject }; result: Offered };
-  /** Adds servers of other agent programs, by their names in `mcp.importable`. */
+  /** Adds servers of other agent programs or of a block, by their names in `mcp.importable`. */
   'mcp.import': {
-    params: InProfile & { readonly names: readonly string[] };
+    params: InProfile & { readonly names: readonly string[]; readonly block?: string };
     result: {
       readonly added: readonly string[];
       readonly failed: readonly { readonly name: string; readonly why: string }[];
     };
   };
-  'mcp.importable': { params: InProfile; result: readonly ImportableServer[] };
+  /** Of a block of servers as a server's page shows it, or else of the files of other programs. */
+  'mcp.importable': { params: InProfile & { readonly block?: string }; result: readonly ImportableServer[] };
   'mcp.instructions': { params: Caller; result: { readonly instructions?: string } };
   'mcp.list': { params: object; result: readonly ServerRow[] };
   'mcp.login': {

@@ -7,14 +7,13 @@
  * @see CLI-5, HOME-4, INS-4, LNK-1, LNK-2, LNK-3, SEC-1 and SEC-2 in docs/specification.md
  */
 
-import { planForeign, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
+import { planForeign, readForeignBlock, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
 import { type HomeSource, loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { addServerEntry, changeServerEntry, hasServerEntry } from '../../actors/config/server-entries.ts';
 import { readText } from '../../actors/files.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject, objectAt } from '../../machines/base/json.ts';
-import type { ProfileName } from '../../machines/base/names.ts';
 import { parseConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
@@ -71,7 +70,7 @@ export const serverCommands = {
   'mcp.show': showServer,
   'link.read': readLink,
   'link.add': addLink,
-  'mcp.importable': async ({ source }, params) => (await planFor(source, profileOf(params.profile))).map(rowOf),
+  'mcp.importable': async ({ source }, params) => (await planFor(source, params)).map(rowOf),
   'mcp.import': importServers,
 } satisfies Partial<Commands>;
 
@@ -225,7 +224,7 @@ async function importServers({ source, daemon }: CommandHost, params: JsonObject
   const names = new Set(Array.isArray(params.names) ? params.names.map(String) : []);
   const added: string[] = [];
   const failed: { name: string; why: string }[] = [];
-  for (const { name, entry, variables, standing } of await planFor(source, profile)) {
+  for (const { name, entry, variables, standing } of await planFor(source, params)) {
     if (!names.has(name) || (standing.kind !== 'new' && standing.kind !== 'taken')) continue;
     const [finding] = readEntry(source, profile, { name, value: entry }).findings;
     const change =
@@ -237,7 +236,7 @@ async function importServers({ source, daemon }: CommandHost, params: JsonObject
   }
   for (const name of names) {
     const isKnown = added.includes(name) || failed.some((one) => one.name === name);
-    if (!isKnown) failed.push({ name, why: 'no other program has it any more' });
+    if (!isKnown) failed.push({ name, why: 'it is not there any more' });
   }
   await inForce(daemon?.reload()).catch((thrown: unknown) => {
     for (const name of added) failed.push({ name, why: `added, but not in force: ${causeOf(thrown)}` });
@@ -245,15 +244,24 @@ async function importServers({ source, daemon }: CommandHost, params: JsonObject
   return { added, failed };
 }
 
-async function planFor({ home, env }: HomeSource, profile: ProfileName): Promise<readonly ImportItem[]> {
+/** @param params with the `block` that was pasted, instead of the files of other programs */
+async function planFor({ home, env }: HomeSource, params: JsonObject): Promise<readonly ImportItem[]> {
   const userHome = env.HOME ?? userHomeFolder();
   // The daemon's working folder is not a project.
   const places = { platform: process.platform, userHome, folder: userHome, env };
-  const plan = await planForeign(await readForeignConfigs(places), { paths: profilePaths(home, profile), places });
+  const { block } = params;
+  const configs =
+    typeof block === 'string'
+      ? [await readForeignBlock('', places, undefined, () => Promise.resolve(block))]
+      : await readForeignConfigs(places);
+  const problem = typeof block === 'string' ? configs[0]?.problem : undefined;
+  if (problem !== undefined) return refuse('params-missing', `the block: ${problem}`);
+  const plan = await planForeign(configs, { paths: profilePaths(home, profileOf(params.profile)), places });
   return plan.filter(({ isProject }) => !isProject);
 }
 
-function rowOf({ file, foreignName, name, entry, variables, missing, notes, standing }: ImportItem): ImportableServer {
+function rowOf(item: ImportItem): ImportableServer {
+  const { file, foreignName, name, entry, variables, uses, missing, notes, standing } = item;
   return {
     name,
     program: programTitles[file.program],
@@ -262,7 +270,11 @@ function rowOf({ file, foreignName, name, entry, variables, missing, notes, stan
     entry,
     variables: variables.map(({ variable }) => variable),
     missing: missing.map(({ variable }) => variable),
-    notes: [...(standing.kind === 'unusable' ? [] : loweredGuards(entry)), ...notes],
+    notes: [
+      ...uses.map(({ words }) => `It ${words}.`),
+      ...(standing.kind === 'unusable' ? [] : loweredGuards(entry)),
+      ...notes,
+    ],
     standing: standing.kind,
     ...(standing.kind === 'unusable' ? { why: standing.why } : {}),
   };

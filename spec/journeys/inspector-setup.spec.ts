@@ -149,6 +149,24 @@ t.test('INS-4 · PRF-1 · servers of other programs are imported into the chosen
   t.same(imported, [{ names: ['notes'], profile: 'work' }]);
 });
 
+t.test('INS-4 · SEC-1 · a block of a server’s page is pasted, read and added', options, async (t) => {
+  const { gateway, page } = await opened(t, config);
+  await goTo(page, '#/servers?add=import');
+  const dialog = page.getByRole('dialog');
+  const field = dialog.getByLabel('Paste a block');
+  await field.fill('{"mcpServers": {');
+  await dialog.getByText(/^the block: /).waitFor();
+  await field.fill(JSON.stringify({ mcpServers: { gh: { command: 'gh-mcp', env: { NOTES_TOKEN: 'ghp_s3cret' } } } }));
+  await dialog.getByText('Into .env: NOTES_TOKEN.').waitFor();
+  await dialog.getByRole('checkbox').check();
+
+  await dialog.getByRole('button', { name: 'Add 1 server' }).click();
+
+  await page.getByText('Added gh.').waitFor();
+  t.match(readFileSync(`${gateway.home.path}/.env`, 'utf8'), /^NOTES_TOKEN=ghp_s3cret$/m);
+  t.notMatch(readFileSync(`${gateway.home.path}/config.yaml`, 'utf8'), /s3cret/);
+});
+
 t.test('INS-4 · Back does not open the sheet of a new server again', options, async (t) => {
   const { page } = await opened(t);
   await goTo(page, '#/events');

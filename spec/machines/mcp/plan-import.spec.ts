@@ -52,6 +52,18 @@ t.test('CLI-5 · HOME-4 · a name that is taken is never planned over', (t) => {
   t.end();
 });
 
+t.test('CLI-5 · a placeholder of a server’s page is no value: it is asked for', (t) => {
+  const env = { A_TOKEN: '<YOUR_TOKEN>', B_KEY: 'your-api-key-here', C_SECRET: 'xxxxxxxx', D_TOKEN: 'yours9f1' };
+  const [item] = plan([['claude-code', 'docs', { command: 'x', env }]]);
+  t.same(item?.variables, [{ variable: 'D_TOKEN', value: 'yours9f1' }]);
+  t.same(
+    item?.missing.map(({ variable }) => variable),
+    ['A_TOKEN', 'B_KEY', 'C_SECRET'],
+  );
+  t.match(item?.entry, { env: { A_TOKEN: '${A_TOKEN}', B_KEY: '${B_KEY}' } });
+  t.end();
+});
+
 t.test('CLI-5 · a variable that holds something else is left alone, and one that holds the same is used again', (t) => {
   const server = (token: string): JsonObject => ({ command: 'x', env: { TOKEN: token } });
   const [first, second, third, fourth] = plan(

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { parse } from 'yaml';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { Command } from '../../../runtime/control/command.ts';
+import type { ImportableServer } from '../../../runtime/control/contract/servers.ts';
 import { serverCommands } from '../../../runtime/control/server-commands.ts';
 
 const linkTo = (name: string, config: JsonObject): string =>
@@ -111,3 +113,30 @@ t.test(
     t.notMatch(home.config(), /hub/);
   },
 );
+
+t.test('INS-4 · SEC-2 · a block that is pasted is read alone, and its secrets go to .env', async (t) => {
+  const home = homeOf(t, '{}\n');
+  const block = `"mcpServers": {
+    "docs": { "url": "https://mcp.example.com/mcp", "headers": { "Authorization": "Bearer \${DOCS_TOKEN}" } },
+    "gh": { "command": "gh-mcp", "env": { "NOTES_TOKEN": "ghp_s3cret" } },
+  }`;
+
+  const rows = (await home.run('mcp.importable', { block })) as unknown as readonly ImportableServer[];
+  const added = await home.run('mcp.import', { names: ['gh', 'other'], block });
+
+  t.same(
+    rows.map(({ name, file, standing }) => [name, file, standing]),
+    [
+      ['docs', '', 'new'],
+      ['gh', '', 'new'],
+    ],
+  );
+  t.match(rows[0]?.notes, ['It sends $DOCS_TOKEN to “https://mcp.example.com”.']);
+  t.notMatch(JSON.stringify(rows), /s3cret/);
+  t.same(added, { added: ['gh'], failed: [{ name: 'other', why: 'it is not there any more' }] });
+  t.match(parse(home.config()), { mcp_servers: { gh: { command: 'gh-mcp', env: { NOTES_TOKEN: '${NOTES_TOKEN}' } } } });
+  t.notMatch(home.config(), /s3cret|docs/);
+  const lacking = { code: 'params-missing', message: /^the block: it has no object mcpServers/ };
+  await t.rejects(home.run('mcp.importable', { block: '{}' }), lacking);
+  await t.rejects(home.run('mcp.import', { names: ['gh'], block: '{"mcpServers"' }), { code: 'params-missing' });
+});

@@ -1,7 +1,7 @@
-/** Servers of other agent programs, each with what a person should check before adding it. @see INS-4 and SEC-2 */
+/** Servers of other agent programs, or of a block that is pasted, each with what a person should check before adding it. @see INS-4 and SEC-2 */
 
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ImportableServer } from '../../../control/contract/servers.ts';
 import { announce } from '../data/announce.ts';
 import { joinCommandLine } from '../data/command-line.ts';
@@ -10,7 +10,7 @@ import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useAttempt } from '../parts/attempt.ts';
 import { Button } from '../parts/button.tsx';
-import { Check } from '../parts/choice.tsx';
+import { Check, Field } from '../parts/choice.tsx';
 import { SheetForm } from '../parts/form.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Empty, Tag } from '../parts/panel.tsx';
@@ -26,7 +26,14 @@ export function ImportServers({
   readonly onClose: () => void;
 }): JSX.Element {
   const [profile, setProfile] = useState(useProfile() ?? 'default');
-  const { asked, again } = useAsked(`importable ${profile}`, () => call('mcp.importable', { profile }));
+  const [typed, setTyped] = useState('');
+  const { block, reading } = useBlock(typed);
+  const source = { profile, ...(block === '' ? {} : { block }) };
+  // The block may hold secrets, which no key of an answer keeps.
+  const { asked, again } = useAsked(`importable ${profile}${block === '' ? '' : ` ${reading}`}`, () =>
+    call('mcp.importable', source),
+  );
+  const isUnread = block !== '' && asked.kind === 'refused';
   const [chosen, choose] = useState<readonly string[]>([]);
   const { busy, refused, attempt } = useAttempt();
   useEffect(() => onBusy(busy !== undefined), [busy]);
@@ -34,7 +41,7 @@ export function ImportServers({
 
   const add = (): Promise<unknown> =>
     attempt('Adding…', async () => {
-      const { added, failed } = await call('mcp.import', { names: chosen, profile });
+      const { added, failed } = await call('mcp.import', { names: chosen, ...source });
       const problems = failed.map(({ name, why }) => `${name}: ${why}`).join('; ');
       announce(
         `${added.length === 0 ? 'No server was added' : `Added ${added.join(', ')}`}.${problems === '' ? '' : ` ${problems}`}`,
@@ -49,7 +56,11 @@ export function ImportServers({
       busy={busy !== undefined}
       onSubmit={add}
       buttons={
-        <Button type="submit" class="primary tall" disabled={busy !== undefined || chosen.length === 0}>
+        <Button
+          type="submit"
+          class="primary tall"
+          disabled={busy !== undefined || chosen.length === 0 || typed.trim() !== block}
+        >
           {busy ?? yes}
         </Button>
       }
@@ -62,33 +73,64 @@ export function ImportServers({
           choose([]);
         }}
       />
-      <Answer asked={asked} again={again} what="The servers of other programs">
-        {(found) =>
-          found.length === 0 ? (
-            <Empty title="No other agent program has servers here.">
-              Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed, OpenCode, goose, Hermes
-              Agent and OpenClaw of the gateway’s user have none. Servers of a project’s folder are imported there by{' '}
-              <code>agent mcp import</code>.
-            </Empty>
-          ) : (
-            <ul class="imports">
-              {found.map((server) => (
-                <Importable
-                  key={`${server.file} ${server.foreign_name}`}
-                  server={server}
-                  checked={chosen.includes(server.name)}
-                  onChange={(on) =>
-                    choose(on ? [...chosen, server.name] : chosen.filter((name) => name !== server.name))
-                  }
-                />
-              ))}
-            </ul>
-          )
-        }
-      </Answer>
+      <Field
+        label="Paste a block"
+        mono
+        lines={4}
+        value={typed}
+        placeholder={'{ "mcpServers": { … } }'}
+        hint="As a server’s page shows it for Claude, Cursor, VS Code or another program: JSON, YAML or TOML."
+        {...(isUnread ? { fault: asked.why } : {})}
+        onInput={(text) => {
+          setTyped(text);
+          choose([]);
+        }}
+      />
+      {isUnread ? null : (
+        <Answer asked={asked} again={again} what="The servers of other programs">
+          {(found) =>
+            found.length === 0 ? (
+              <Empty title="No other agent program has servers here.">
+                Claude Code, Claude Desktop, Cursor, VS Code, Codex, Gemini CLI, Windsurf, Zed, OpenCode, goose, Hermes
+                Agent and OpenClaw of the gateway’s user have none. Servers of a project’s folder are imported there by{' '}
+                <code>agent mcp import</code>.
+              </Empty>
+            ) : (
+              <ul class="imports">
+                {found.map((server) => (
+                  <Importable
+                    key={`${server.file} ${server.foreign_name}`}
+                    server={server}
+                    checked={chosen.includes(server.name)}
+                    onChange={(on) =>
+                      choose(on ? [...chosen, server.name] : chosen.filter((name) => name !== server.name))
+                    }
+                  />
+                ))}
+              </ul>
+            )
+          }
+        </Answer>
+      )}
       <WhyNot refused={refused} button={yes} what="Nothing was added yet." />
     </SheetForm>
   );
+}
+
+const restMs = 300;
+
+/** The typed block once typing rests, and how many there were so far. */
+function useBlock(typed: string): { readonly block: string; readonly reading: number } {
+  const [block, setBlock] = useState('');
+  const readings = useRef(0);
+  useEffect(() => {
+    const timer = setTimeout(() => {
+      readings.current += 1;
+      setBlock(typed.trim());
+    }, restMs);
+    return () => clearTimeout(timer);
+  }, [typed]);
+  return { block, reading: readings.current };
 }
 
 function Importable({
@@ -100,7 +142,7 @@ function Importable({
   readonly checked: boolean;
   readonly onChange: (checked: boolean) => void;
 }): JSX.Element {
-  const { name, program, entry, standing, why, variables, missing, notes, foreign_name: foreign } = server;
+  const { name, program, file, entry, standing, why, variables, missing, notes, foreign_name: foreign } = server;
   const canAdd = standing === 'new' || standing === 'taken';
   const args = Array.isArray(entry.args) ? entry.args.map(String) : [];
   const reached = typeof entry.url === 'string' ? entry.url : joinCommandLine([String(entry.command ?? ''), ...args]);
@@ -116,11 +158,11 @@ function Importable({
     <li>
       {canAdd ? (
         <Check checked={checked} onChange={onChange}>
-          <b class="strong">{name}</b> <Tag>{program}</Tag>
+          <b class="strong">{name}</b> {file === '' ? null : <Tag>{program}</Tag>}
         </Check>
       ) : (
         <p>
-          <b class="strong">{foreign}</b> <Tag>{program}</Tag>
+          <b class="strong">{foreign}</b> {file === '' ? null : <Tag>{program}</Tag>}
         </p>
       )}
       <code class="cut" title={reached}>
