@@ -37,6 +37,8 @@ const rules: Readonly<Record<string, Rule>> = {
   'mcp.disable': 'open',
   'mcp.edit': ({ changes }) => (isHarmless(changes) ? 'open' : 'fresh'),
   'mcp.getPrompt': 'open',
+  // As for a text of the configuration: it says whether `.env` has a value.
+  'mcp.importable': ({ block }) => (block === undefined ? 'open' : 'fresh'),
   'mcp.login': 'open',
   'mcp.loginPaste': 'open',
   'mcp.readResource': 'open',

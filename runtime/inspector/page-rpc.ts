@@ -121,7 +121,8 @@ function refusalOf(
 ): { readonly code?: FaultCode; readonly why: string } | undefined {
   const access = pageAccessOf(method, params);
   if (access === 'terminalOnly') return { why: 'terminal only' };
-  if (guest.role === 'reader' && !onlyReads(method)) return { code: 'page-read-only', why: readOnly };
+  if (guest.role === 'reader' && (access === 'fresh' || !onlyReads(method)))
+    return { code: 'page-read-only', why: readOnly };
   return access === 'fresh' && !isFresh() ? { code: 'link-not-fresh', why: notFresh } : undefined;
 }
 

@@ -154,9 +154,12 @@ t.test('INS-4 · SEC-1 · a block of a server’s page is pasted, read and added
   await goTo(page, '#/servers?add=import');
   const dialog = page.getByRole('dialog');
   const field = dialog.getByLabel('Paste a block');
+  const read = dialog.getByRole('button', { name: 'Read block' });
   await field.fill('{"mcpServers": {');
+  await read.click();
   await dialog.getByText(/^the block: /).waitFor();
   await field.fill(JSON.stringify({ mcpServers: { gh: { command: 'gh-mcp', env: { NOTES_TOKEN: 'ghp_s3cret' } } } }));
+  await read.click();
   await dialog.getByText('Into .env: NOTES_TOKEN.').waitFor();
   await dialog.getByRole('checkbox').check();
 

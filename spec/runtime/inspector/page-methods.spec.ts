@@ -80,6 +80,8 @@ t.test('SEC-1 · a method that takes a program or a prompt needs a fresh link on
     ['cron.run', { job: 'nightly', context: 'x' }, 'fresh'],
     ['webhook.replay', { id: 'x', dry: true }, 'open'],
     ['webhook.replay', { id: 'x', payload: '{}' }, 'fresh'],
+    ['mcp.importable', {}, 'open'],
+    ['mcp.importable', { block: '{}' }, 'fresh'],
     ['mcp.test', { server: 'x' }, 'open'],
     ['mcp.test', { server: 'x', entry: { command: 'sh' } }, 'fresh'],
     ['mcp.test', { server: 'x', changes: { lazy: true } }, 'fresh'],

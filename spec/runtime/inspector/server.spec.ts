@@ -177,6 +177,8 @@ t.test('SEC-1 · who may only read changes nothing, and the audit log says who c
   for (const method of ['webhook.disable', 'mcp.call', 'gateway.stop', 'nobody.there']) {
     t.match(await reader.rpc(method, { name: 'ci', server: 'x' }), refused, method);
   }
+  t.ok(Array.isArray(await reader.rpc('mcp.importable')));
+  t.match(await reader.rpc('mcp.importable', { block: '{}' }), refused, 'it would say what .env holds');
   const writer = await openPage(t, home.path, { as: 'noor' });
   await writer.rpc('cron.pause', { job: 'no such job' });
   const client = await connectControl(`${home.path}/gateway.sock`);

@@ -1,7 +1,10 @@
-/** Servers of other agent programs, or of a block that is pasted, each with what a person should check before adding it. @see INS-4 and SEC-2 */
+/**
+ * Servers of other agent programs, or of a block that is pasted, each with what a person should check before adding it.
+ * @see INS-4 and SEC-2
+ */
 
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { ImportableServer } from '../../../control/contract/servers.ts';
 import { announce } from '../data/announce.ts';
 import { joinCommandLine } from '../data/command-line.ts';
@@ -16,6 +19,9 @@ import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Empty, Tag } from '../parts/panel.tsx';
 import { ProfileField } from './work-dialog.tsx';
 
+const readWords = 'Read block';
+const stale = 'link-not-fresh';
+
 export function ImportServers({
   choice,
   onBusy,
@@ -27,13 +33,18 @@ export function ImportServers({
 }): JSX.Element {
   const [profile, setProfile] = useState(useProfile() ?? 'default');
   const [typed, setTyped] = useState('');
-  const { block, reading } = useBlock(typed);
+  const [{ block, reading }, read] = useState({ block: '', reading: 0 });
   const source = { profile, ...(block === '' ? {} : { block }) };
   // The block may hold secrets, which no key of an answer keeps.
   const { asked, again } = useAsked(`importable ${profile}${block === '' ? '' : ` ${reading}`}`, () =>
     call('mcp.importable', source),
   );
-  const isUnread = block !== '' && asked.kind === 'refused';
+  const isRead = typed.trim() === block;
+  const unread = isRead && block !== '' && asked.kind === 'refused' ? asked : undefined;
+  const readBlock = (text: string): void => {
+    choose([]);
+    read({ block: text.trim(), reading: reading + 1 });
+  };
   const [chosen, choose] = useState<readonly string[]>([]);
   const { busy, refused, attempt } = useAttempt();
   useEffect(() => onBusy(busy !== undefined), [busy]);
@@ -56,11 +67,7 @@ export function ImportServers({
       busy={busy !== undefined}
       onSubmit={add}
       buttons={
-        <Button
-          type="submit"
-          class="primary tall"
-          disabled={busy !== undefined || chosen.length === 0 || typed.trim() !== block}
-        >
+        <Button type="submit" class="primary tall" disabled={busy !== undefined || chosen.length === 0 || !isRead}>
           {busy ?? yes}
         </Button>
       }
@@ -80,13 +87,19 @@ export function ImportServers({
         value={typed}
         placeholder={'{ "mcpServers": { … } }'}
         hint="As a server’s page shows it for Claude, Cursor, VS Code or another program: JSON, YAML or TOML."
-        {...(isUnread ? { fault: asked.why } : {})}
+        {...(unread === undefined || unread.code === stale ? {} : { fault: unread.why })}
         onInput={(text) => {
           setTyped(text);
-          choose([]);
+          if (text.trim() === '') readBlock('');
         }}
       />
-      {isUnread ? null : (
+      {typed.trim() === '' ? null : (
+        <div class="btns">
+          <Button onClick={() => readBlock(typed)}>{readWords}</Button>
+        </div>
+      )}
+      {unread?.code === stale ? <WhyNot refused={unread} button={readWords} what="The block was not read." /> : null}
+      {unread !== undefined || !isRead ? null : (
         <Answer asked={asked} again={again} what="The servers of other programs">
           {(found) =>
             found.length === 0 ? (
@@ -115,22 +128,6 @@ export function ImportServers({
       <WhyNot refused={refused} button={yes} what="Nothing was added yet." />
     </SheetForm>
   );
-}
-
-const restMs = 300;
-
-/** The typed block once typing rests, and how many there were so far. */
-function useBlock(typed: string): { readonly block: string; readonly reading: number } {
-  const [block, setBlock] = useState('');
-  const readings = useRef(0);
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      readings.current += 1;
-      setBlock(typed.trim());
-    }, restMs);
-    return () => clearTimeout(timer);
-  }, [typed]);
-  return { block, reading: readings.current };
 }
 
 function Importable({
