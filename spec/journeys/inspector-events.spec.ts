@@ -344,7 +344,7 @@ t.test('the events of one daemon', options, async (t) => {
     await sheet.waitFor();
     t.equal((await sheet.boundingBox())?.width, 390, 'the width of the phone');
     await page
-      .getByRole('button', { name: 'Import', exact: true, pressed: true })
+      .getByRole('button', { name: 'Import or paste', exact: true, pressed: true })
       .and(page.locator(':focus'))
       .waitFor();
     await page.keyboard.press('Escape');

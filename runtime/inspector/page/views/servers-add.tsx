@@ -36,7 +36,7 @@ const kinds = [
   ['command', 'Command'],
   ['url', 'URL'],
   ['link', 'Add-server link'],
-  ['import', 'Import'],
+  ['import', 'Import or paste'],
 ] as const;
 type Kind = (typeof kinds)[number][0];
 
