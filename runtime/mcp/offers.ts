@@ -83,8 +83,9 @@ export function createOffers({ calls, registry, state, keep }: OffersPorts): Off
     const { server } = tool;
     const standing = state(profile, server);
     const before = remembered(profile, server, list);
-    if (isAsleep(standing) && (before !== undefined || !wakes)) return before ?? [];
     if (!isAsleep(standing) && !isReachable(standing)) return [];
+    // Clients are notified when it has connected.
+    if (standing !== 'connected' && (before !== undefined || !wakes)) return before ?? [];
     const limit = createStopSignal([caller.signal], listingLimitMs);
     const answer = await ask(tool, list, {}, { ...caller, signal: limit.signal });
     limit.release();

@@ -95,10 +95,10 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
     } as const;
     if (problem !== undefined) return { ...common, begin: 'failed', why: problem };
     if (!settings.enabled) return { ...common, begin: 'disabled' };
-    if (!settings.lazy) return { ...common, begin: 'connecting' };
-    const cached = ports.cache(profile).read(settings, ports.nowMs());
+    const cached = settings.lazy ? ports.cache(profile).read(settings, ports.nowMs()) : undefined;
     if (cached === undefined) return { ...common, begin: 'connecting' };
-    return { ...common, begin: 'lazy', tools: ports.registry(profile).learn(server, cached) };
+    const registry = ports.registry(profile);
+    return { ...common, begin: 'lazy', tools: registry.count(server) ?? registry.learn(server, cached) };
   }
 
   return {
@@ -115,24 +115,24 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
           const fingerprint = JSON.stringify([read, problem]);
           const before = kept.get(key);
           // Caches are keyed by the settings object, so an unchanged entry keeps its object.
-          const settings = before?.fingerprint === fingerprint ? before.settings : read;
+          const isSame = before?.fingerprint === fingerprint;
+          const settings = isSame ? before.settings : read;
+          // Its listing belongs to the earlier settings.
+          if (!isSame) ports.registry(profile).forget(entry.name);
           next.set(key, { profile, settings, problem, fingerprint, rules: entry.entry.approvals });
           if (settings.enabled && problem === undefined) usable.push(settings);
         }
-        ports.registry(profile).configure(usable);
+        // Until a server has listed: programs such as Codex list once, and a call waits for the connection.
+        ports.registry(profile).configure(usable, (settings) => ports.cache(profile).read(settings));
       }
       // A profile that is no longer served has no tools.
       for (const profile of gone) ports.registry(profile).configure([]);
       const earlier = kept;
       kept = next;
       for (const [key, entry] of earlier) {
-        const { profile, settings, fingerprint } = entry;
-        const isSpent = respawns.isSpent(key);
-        if (next.get(key)?.fingerprint === fingerprint && !isSpent) continue;
+        if (next.get(key)?.fingerprint === entry.fingerprint && !respawns.isSpent(key)) continue;
         // A changed entry, or a reload by a person, gets a new restart budget.
         respawns.forget(key);
-        // Its listing belongs to the earlier settings.
-        if (next.has(key)) ports.registry(profile).forget(settings.name);
         const how = next.has(key) ? 'changed' : 'removed';
         ports.retired(key, how);
         if (!next.has(key)) leaving.set(key, entry);

@@ -28,8 +28,11 @@ export interface RegisteredTool extends RegisteredName {
 }
 
 export interface Registry {
-  /** Sets the servers, in the order of the configuration; removes the listings of all others. */
-  configure(servers: readonly ServerSettings[]): void;
+  /**
+   * Sets the servers, in the order of the configuration; removes the listings of all others.
+   * @param last the last listing of a server that has listed nothing yet
+   */
+  configure(servers: readonly ServerSettings[], last?: (server: ServerSettings) => Listing | undefined): void;
   /** Stores a server's listing; returns how many of its tools are registered. */
   learn(server: string, listing: Listing): number;
   forget(server: string): void;
@@ -120,6 +123,11 @@ export function createRegistry(log: Logger, redact = (text: string): string => t
     return listings.delete(server);
   }
 
+  function keep(server: string, listing: Listing): void {
+    listings.set(server, listing);
+    if (listing.offered !== undefined) offered.set(server, listing.offered);
+  }
+
   function count(server: string): number | undefined {
     if (!listings.has(server)) return undefined;
     return (named.get(server)?.tools ?? []).filter((tool) => tools.get(tool.name) === tool).length;
@@ -127,15 +135,18 @@ export function createRegistry(log: Logger, redact = (text: string): string => t
 
   return {
     count,
-    configure(next) {
+    configure(next, last = () => undefined) {
       servers = next;
       const names = new Set(next.map(({ name }) => name));
       for (const name of [...listings.keys()]) if (!names.has(name)) forgetListing(name);
+      for (const server of next) {
+        const listing = listings.has(server.name) ? undefined : last(server);
+        if (listing !== undefined) keep(server.name, listing);
+      }
       rebuild(listNames);
     },
     learn(server, listing) {
-      listings.set(server, listing);
-      if (listing.offered !== undefined) offered.set(server, listing.offered);
+      keep(server, listing);
       rebuild(['tools']);
       return count(server) ?? 0;
     },

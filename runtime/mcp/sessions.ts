@@ -264,18 +264,6 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return { relist, facts };
   }
 
-  /**
-   * Whether the server was ever listed with these settings. Earlier runs of the gateway count too, because it may be started
-   * together with what stands before the server; their listing is registered, so that a call finds the tool and wakes it.
-   */
-  function hasListed(profile: string, settings: ServerSettings): boolean {
-    const registry = ports.registry(profile);
-    if (registry.listing(settings.name) !== undefined) return true;
-    const cached = ports.cache(profile).read(settings);
-    if (cached !== undefined) registry.learn(settings.name, cached);
-    return cached !== undefined;
-  }
-
   /** The verdict on a failed attempt, which the server's log has too. */
   function failed({ input, settings, serverLog }: Attempt, failures: readonly ConnectFailure[]): ConnectVerdict {
     const { profile } = input;
@@ -285,7 +273,8 @@ export function createSessions(ports: SessionsPorts): Sessions {
       profile,
       credentials: ports.credentials(profile),
       hasLog: true,
-      hasConnected: hasListed(profile, settings),
+      // Earlier runs of the gateway count too, because it may be started together with what stands before the server.
+      hasConnected: ports.registry(profile).listing(settings.name) !== undefined,
       nowMs: ports.nowMs,
     };
     const { after, why, mayPass } = readFailures(settings, failures, facts);

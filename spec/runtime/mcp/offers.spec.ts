@@ -41,17 +41,20 @@ function rows(request: CallRequest, listed: Partial<Record<OfferList, readonly J
 }
 
 t.test(
-  'CLI-5 · LIF-6 · a sleeping server is listed as before and not woken; one that is down is left out',
+  'CLI-5 · LIF-6 · a server that sleeps or connects is listed as before at once; one that is down is left out',
   async (t) => {
-    const { offers, asked, registry } = stage({ a: 'connected', b: 'lazy', c: 'recycling', d: 'parked' }, (request) =>
-      rows(request, { 'resources/list': [{ uri: 'up://x', name: 'x' }] }),
+    const { offers, asked, registry } = stage(
+      { a: 'connected', b: 'lazy', c: 'recycling', d: 'parked', e: 'connecting', f: 'connecting' },
+      (request) => rows(request, { 'resources/list': [{ uri: 'up://x', name: 'x' }] }),
     );
     registry.keepOffered('c', 'resources/list', [{ uri: 'sleeping://x', name: 'x' }]);
     registry.keepOffered('d', 'resources/list', [{ uri: 'down://x', name: 'x' }]);
+    registry.keepOffered('e', 'resources/list', [{ uri: 'coming://x', name: 'x' }]);
 
     t.same(await offers.resources(caller), [
       { uri: 'up://x', name: 'x' },
       { uri: 'sleeping://x', name: 'x' },
+      { uri: 'coming://x', name: 'x' },
     ]);
     t.same(asked, ['mcp__a__list_resources resources/list {}']);
     t.same(await offers.resources({ ...caller, profile: 'none' }), []);

@@ -29,8 +29,10 @@ function stage(first: Given, remembered: readonly string[] = []) {
     return standing;
   };
   const cache: SchemaCache = {
-    read: ({ name }) =>
-      remembered.includes(name) ? { fingerprint: '', savedAtMs: 0, tools, capabilities: {} } : undefined,
+    read: ({ name, transport }) =>
+      remembered.includes(name) && transport.kind === 'stdio' && transport.command === 'x'
+        ? { fingerprint: '', savedAtMs: 0, tools, capabilities: {} }
+        : undefined,
     write: () => Promise.resolve(),
     remove: () => Promise.resolve(),
   };
@@ -134,7 +136,7 @@ t.test('LIF-12 · what is kept of a removed server is dropped once its connectio
 });
 
 t.test('LIF-1 · LIF-2 · LIF-6 · CFG-3 · each entry begins where it says', (t) => {
-  const { reconcile, pool } = stage(
+  const { reconcile, pool, registry } = stage(
     {
       usual: { command: 'x' },
       off: { command: 'x', enabled: false },
@@ -156,6 +158,12 @@ t.test('LIF-1 · LIF-2 · LIF-6 · CFG-3 · each entry begins where it says', (t
       ['forgotten', 'connecting', 0],
       ['remote', 'connecting', 0],
     ],
+  );
+  const known = registry('default').all();
+  t.same(
+    known.map(({ name }) => name),
+    ['mcp__usual__one', 'mcp__lazy__one'],
+    'LIF-7 · programs that list once, while it connects, get the tools of its last listing',
   );
   t.equal(pool.spawned[2]?.input.why, 'config.yaml:3:1: it has both');
   t.same([pool.spawned[0]?.input.keepaliveMs, pool.spawned[5]?.input.keepaliveMs], [0, 180_000], 'LIF-4');
@@ -210,9 +218,13 @@ t.test('LIF-12 · a second change while the first one still closes leads to the 
   t.end();
 });
 
-t.test('LIF-12 · tools that were listed under other settings are forgotten; a changed filter too', (t) => {
+t.test('LIF-12 · tools that were listed by another command are forgotten; a changed filter applies at once', (t) => {
   const { change, registry, reconcile } = stage({ s: { command: 'x', lazy: true } }, ['s']);
   reconcile.run();
+  t.equal(registry('default').all().length, 1);
+  change({ s: { command: 'x', tools: { exclude: 'one' } } });
+  t.equal(registry('default').all().length, 0);
+  change({ s: { command: 'x' } });
   t.equal(registry('default').all().length, 1);
   change({ s: { command: 'y', lazy: true } });
   t.equal(registry('default').all().length, 0);

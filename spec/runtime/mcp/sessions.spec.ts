@@ -33,7 +33,6 @@ function stage(t: Test, entry: JsonObject | undefined, more: object = {}) {
     settings: () => settings,
     registry: () => registry,
     cache: () => ({
-      read: () => undefined,
       write: (_: unknown, { tools }: Listing) => {
         remembered.push(tools.map(({ name }) => String(name)));
         return Promise.resolve();
@@ -133,11 +132,12 @@ t.test('LIF-7 · a failed connect says what follows and why, and the chance of i
   t.match(await oauth.sessions.connect(first, never()), { kind: 'refused', after: 'parked' });
 
   // The same in the next run of the gateway, from the stored listing.
-  const cache = () => ({ read: () => ({ tools: [{ name: 'one', inputSchema: {} }], capabilities: {} }) });
-  const restarted = stage(t, { url: peer.url }, { cache });
+  const listing = { tools: [{ name: 'one', inputSchema: {} }], capabilities: {} };
+  const restarted = stage(t, { url: peer.url });
+  restarted.registry.learn('s', listing);
   t.match(await restarted.sessions.connect(first, never()), { kind: 'refused', after: 'parked' }, 'a redirect');
-  t.ok(restarted.registry.find('mcp__s__one'), 'a call finds the tool, and wakes the server');
-  const next = stage(t, { url: peer.url, auth: 'oauth' }, { cache });
+  const next = stage(t, { url: peer.url, auth: 'oauth' });
+  next.registry.learn('s', listing);
   await createCredentials(join(next.home.path, 'mcp-tokens'), fileDocuments).saveTokens('s', tokens);
   peer.set({ ...faults.unauthorized });
   t.match(await next.sessions.connect(first, never()), { after: 'needsLogin', waitMs: 300_000 }, 'it may pass');
