@@ -382,12 +382,13 @@ function namesIn(variables: Json | undefined): readonly string[] {
 
 /** Claude Code's, Cursor's and Codex's keys for the same thing. */
 function loginOf(login: JsonObject, notes: string[]): JsonObject {
-  const { scopes, scope, clientId, CLIENT_ID, client_id, clientSecret, CLIENT_SECRET, callbackPort, ...rest } = login;
+  const { scopes, scope, clientId, CLIENT_ID, client_id, ...more } = login;
+  const { clientSecret, CLIENT_SECRET, client_secret, callbackPort, ...rest } = more;
   const asked = scopes ?? scope;
   leaveOut(Object.fromEntries(Object.entries(rest).map(([key, value]) => [`oauth.${key}`, value])), notes);
   const oauth = present({
     client_id: clientId ?? CLIENT_ID ?? client_id,
-    client_secret: clientSecret ?? CLIENT_SECRET,
+    client_secret: clientSecret ?? CLIENT_SECRET ?? client_secret,
     redirect_port: callbackPort,
     scope: Array.isArray(asked) ? texts(asked).join(' ') : asked,
   });

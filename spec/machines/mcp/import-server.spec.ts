@@ -347,7 +347,7 @@ const rows: readonly Row[] = [
     {
       url: 'https://x/',
       scopes: ['a', 'b'],
-      oauth: { client_id: 'c' },
+      oauth: { client_id: 'c', client_secret: 's' },
       oauth_resource: 'https://r/',
       supports_parallel_tool_calls: true,
       default_tools_approval_mode: 'prompt',
@@ -355,7 +355,7 @@ const rows: readonly Row[] = [
     {
       entry: {
         auth: 'oauth',
-        oauth: { client_id: 'c', scope: 'a b' },
+        oauth: { client_id: 'c', client_secret: 's', scope: 'a b' },
         supports_parallel_tool_calls: true,
         trust: 'untrusted',
       },
