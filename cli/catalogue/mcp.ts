@@ -46,8 +46,17 @@ export const mcpRows: Rows = {
       ['mcp list --json', 'the same for scripts'],
     ],
     needsGateway: true,
-    see: ['mcp logs', 'mcp test', 'docs/mcp-servers.md'],
+    see: ['mcp show', 'mcp logs', 'mcp test', 'docs/mcp-servers.md'],
     load: async () => (await mcp()).listServers,
+  },
+  'mcp show <server>': {
+    help: 'Show one server: its entry with secrets masked, and its state.',
+    flags: [profile, json],
+    about: ['Reads the files, also while no gateway runs; the state is that in the running gateway.'],
+    examples: [['mcp show github', 'its entry, its state, and the settings that lower a guard']],
+    files: configFiles,
+    see: ['mcp list', 'mcp edit', 'config show'],
+    load: async () => (await mcp()).showServer,
   },
   'mcp tools [server]': {
     help: 'List the registered tools.',

@@ -3,6 +3,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { stateWords } from '../../machines/base/status.ts';
+import { printDiagnostic } from '../../machines/config/diagnostic.ts';
 import type { ProbeReport, ServerRow, ToolRow } from '../../runtime/control/contract/servers.ts';
 import type { Result } from '../../runtime/control/contract.ts';
 import { callTool as askTool, connectGateway } from '../call.ts';
@@ -16,7 +17,7 @@ import {
   textFlags,
   withHomeNamed,
 } from '../context.ts';
-import { counted, duration } from '../labelled.ts';
+import { counted, duration, labelled, moment, titled, titledText } from '../labelled.ts';
 import { sayStopped } from '../listing.ts';
 import { ago, bold, dim, inTime, oneLine, plain, printJson, show, table, wrapped } from '../terminal.ts';
 import { cutTo } from '../text-width.ts';
@@ -66,6 +67,28 @@ function formatServers({ out, gateway }: CommandContext, rows: readonly ServerRo
   const remarks = rows.flatMap((row) => remarksOn(row).map((words) => `${shownName(row)}: ${oneLine(words)}`));
   if (!below || remarks.length === 0) return servers;
   return `${servers}\n${remarks.map((words) => `${wrapped(words, out.columns, '  ').join('\n')}\n`).join('')}`;
+}
+
+/** The entry, with the state while a gateway runs. */
+export async function showServer(context: CommandContext): Promise<ExitCode> {
+  const detail = await context.ask('mcp.show', serverChoice(context));
+  const rows = await context.ask('mcp.list').catch(() => []);
+  const row = rows.find(({ name, profile }) => name === detail.name && profile === detail.profile);
+  return show(context, { ...row, ...detail }, () => {
+    const { out } = context;
+    const state = stateWords(row?.state ?? (detail.enabled ? 'not running' : 'disabled'));
+    const head = labelled(out, [
+      ['Profile', detail.profile === 'default' ? undefined : detail.profile],
+      ['Since', row && moment(row.since, Date.now())],
+      ['Why', row && remarksOn(row).map(oneLine).join('\n')],
+      ['Tools', row && String(row.tools)],
+      ['From', `${detail.file}:${detail.line}`],
+      ['Folder', detail.cwd],
+      ['Problem', detail.findings.map((finding) => printDiagnostic(finding)).join('\n')],
+      ['Risks', detail.lowers.join('\n')],
+    ]);
+    return titled(out, detail.name, state) + head + titledText(out, 'Entry', JSON.stringify(detail.entry, null, 2));
+  });
 }
 
 function shownName({ name, profile }: ServerRow): string {

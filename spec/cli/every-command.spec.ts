@@ -48,6 +48,7 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['webhook', 'replay', 'nothing'], 1, /\[delivery-unknown\]/],
   [['webhook', 'remove', 'mine'], 0, /mine/],
   [['mcp', 'list'], 0, /peer +connected/],
+  [['mcp', 'show', 'peer'], 0, /^peer {2}connected\n.*Tools +\d.*Risks +trust: .*"command":/s],
   [['mcp', 'tools'], 0, /mcp__peer__echo/],
   [['mcp', 'call', 'mcp__peer__echo', '{"text":"plain"}'], 0, /^plain$/m],
   [['mcp', 'test', 'peer'], 0, /echo/],

@@ -240,12 +240,16 @@ t.test('CLI-5 · HOME-4 · a server that a merge key gives is neither broken nor
   t.equal(existsSync(join(home.path, '.env')), false, 'no secret is left in a file without its reference');
 });
 
-t.test('CLI-5 · CLI-2 · `mcp test` needs no daemon; the others say that it does not run', async (t) => {
+t.test('CLI-5 · CLI-2 · `mcp test` and `show` need no daemon; the others say that it does not run', async (t) => {
   const peer = stdioPeer();
   const { agent } = stage(t, JSON.stringify({ mcp_servers: { notes: { command: peer.command, args: peer.args } } }));
   const found = await agent('mcp', 'test', 'notes', '--json');
   t.equal(found.code, 0, found.stderr);
   t.match(JSON.parse(found.stdout), { ok: true, era: 'legacy', filtered: 0 });
+  t.match(
+    (await agent('mcp', 'show', 'notes')).stdout,
+    /^notes {2}not running\n {2}From +config\.yaml:1\n.*"command":/s,
+  );
   const unknown = await agent('mcp', 'test', 'none');
   t.equal(unknown.code, 1);
   t.match(unknown.stderr, /no mcp server is named "none".*\[server-unknown\]/);
