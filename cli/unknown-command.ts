@@ -10,6 +10,33 @@ import { type CliCommand, catalogue } from './catalogue.ts';
 /** More suggestions do not help. */
 const maxMeant = 5;
 
+/** Words of other programs, each with the words that it may be here, the likeliest first. */
+const otherWords: ReadonlyMap<string, readonly string[]> = new Map([
+  ['add', ['subscribe']],
+  ['auth', ['login']],
+  ['create', ['subscribe', 'add']],
+  ['delete', ['remove', 'drop']],
+  ['delivery', ['deliveries']],
+  ['describe', ['show']],
+  ['get', ['show']],
+  ['init', ['gateway setup']],
+  ['job', ['cron']],
+  ['jobs', ['cron']],
+  ['new', ['subscribe', 'add']],
+  ['resend', ['replay', 'retry']],
+  ['retry', ['replay']],
+  ['rm', ['remove', 'drop']],
+  ['route', ['webhook']],
+  ['routes', ['webhook list']],
+  ['server', ['mcp']],
+  ['servers', ['mcp list']],
+  ['set', ['edit']],
+  ['trigger', ['webhook test', 'test', 'run']],
+  ['update', ['edit']],
+  ['validate', ['check']],
+  ['view', ['show']],
+]);
+
 /** The visible commands that begin with these words, including an exact match. */
 export function groupOf(path: readonly string[]): readonly CliCommand[] {
   return catalogue.filter((one) => one.hidden !== true && path.every((word, index) => one.path[index] === word));
@@ -40,9 +67,22 @@ function heldWords(bare: readonly string[]): readonly string[] {
   return bare.slice(0, depth);
 }
 
-/** The commands whose last word was given without its group; else each misspelt word replaced by the nearest one. */
+/**
+ * The command with each misspelt or foreign word replaced, if it is found for every word; else those whose last word was
+ * given without its group; else the command that the replaced words begin with.
+ */
 function meantBy(bare: readonly string[]): readonly string[] {
   const [first = '', second = ''] = bare;
+  const corrected: string[] = [];
+  for (const word of bare) {
+    const next = groupOf(corrected).map(({ path }) => path[corrected.length] ?? '');
+    const other = otherWords.get(word)?.find((words) => next.includes(words.split(' ')[0] ?? ''));
+    const near = next.includes(word) ? word : (other ?? nearest(word, next.filter(Boolean)));
+    if (near === undefined) break;
+    corrected.push(...near.split(' '));
+  }
+  const isCommand = catalogue.some(({ path }) => path.join(' ') === corrected.join(' '));
+  if (isCommand && bare.length > 1 && corrected.length >= bare.length) return [corrected.join(' ')];
   const ofAll = groupOf([]).filter(({ path }) => path.length > 1 && path.at(-1) === first);
   // `list webhooks`: the words are there, in another order.
   const group = nearest(
@@ -51,17 +91,9 @@ function meantBy(bare: readonly string[]): readonly string[] {
   );
   const alone = group === undefined ? ofAll : ofAll.filter(({ path }) => path[0] === group);
   if (alone.length > 0 && alone.length <= maxMeant) return alone.map(({ path }) => path.join(' '));
-  const corrected: string[] = [];
-  for (const word of bare) {
-    const next = groupOf(corrected).map(({ path }) => path[corrected.length] ?? '');
-    const near = next.includes(word) ? word : nearest(word, next.filter(Boolean));
-    if (near === undefined) break;
-    corrected.push(near);
-  }
   // What was typed, without its last word, is no suggestion.
   const isOther = corrected.some((word, index) => word !== bare[index]);
-  const leads = isOther && catalogue.some(({ path }) => path.join(' ') === corrected.join(' '));
-  return corrected.length === bare.length || leads ? [corrected.join(' ')] : [];
+  return corrected.length >= bare.length || (isOther && isCommand) ? [corrected.join(' ')] : [];
 }
 
 function seeHelp(held: readonly string[]): string {
