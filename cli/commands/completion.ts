@@ -119,14 +119,18 @@ function unquoted(word: string): string {
 }
 
 /** Names that are the same for every home. */
-const fixedNames: Readonly<Partial<Record<NameKind, () => Promise<readonly Candidate[]>>>> = {
+const fixedNames: Readonly<Partial<Record<NameKind, (current: string) => Promise<readonly Candidate[]>>>> = {
   shell: async () => plainNames([...completionScripts.keys()]),
   source: async () => {
     const { sources } = await import('../../machines/config/sources.ts');
     return Object.entries(sources).map(([word, { title }]) => ({ word, help: title }));
   },
   target: async () => plainNames((await import('../../machines/config/targets.ts')).targetChoices),
-  sample: async () => plainNames((await import('../../machines/webhook/samples.ts')).sampleNames),
+  sample: async (current) => {
+    const { sampleNames, sampleWords } = await import('../../machines/webhook/samples.ts');
+    // The complete list has each once.
+    return plainNames(current === '' ? sampleNames : sampleWords);
+  },
 };
 
 function plainNames(words: readonly string[]): readonly Candidate[] {
@@ -142,7 +146,7 @@ async function candidates(
   const { names, profile, before, words: further } = expected;
   if (names === 'folder') return 'folders';
   const { liveNames } = await import('../live-names.ts');
-  const found = await (fixedNames[names]?.() ?? liveNames(names, placeIn(words, context), profile));
+  const found = await (fixedNames[names]?.(words.at(-1) ?? '') ?? liveNames(names, placeIn(words, context), profile));
   return [...further, ...found.map(({ word, help }) => ({ word: `${before}${word}`, help }))];
 }
 

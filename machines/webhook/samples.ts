@@ -191,6 +191,9 @@ const all: Readonly<Record<string, Sample>> = { ...samples, ...Object.fromEntrie
 /** The samples by name: `platform:event`, with the action if events of the type have one. */
 export const sampleNames: readonly string[] = Object.keys(all);
 
+/** What `findSample` takes: the names, then the events without their platform. */
+export const sampleWords: readonly string[] = [...new Set([...sampleNames, ...sampleNames.map(eventOf)])];
+
 /** The samples of a source; all if the route has none. */
 export function samplesFor(source: SourceName | undefined): readonly string[] {
   return source === undefined ? sampleNames : sampleNames.filter((name) => platformOf(name) === source);
@@ -218,7 +221,7 @@ export function findSample(
     const near =
       alike.length > 0 ? alike : sampleNames.filter((one) => platformOf(one) === (source ?? platformOf(asked)));
     const known = near.length > 0 ? `known are ${near.join(', ')}` : 'docs/sources.md lists them, such as github:push';
-    return { ok: false, why: `no sample is named "${asked}"; ${meantOr(asked, sampleNames, known)}` };
+    return { ok: false, why: `no sample is named "${asked}"; ${meantOr(asked, sampleWords, known)}` };
   }
   return meant.length === 1 ? { ok: true, name } : { ok: false, why: `"${asked}" is ${meant.join(' and ')}; name one` };
 }

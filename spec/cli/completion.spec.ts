@@ -39,6 +39,7 @@ t.test('CLI-2 · completion takes names from the running gateway, and is silent 
       ['github', 'mine'],
     ],
     [['webhook', 'test', 'mine', '--sample', 'github:pull'], ['github:pull_request.opened']],
+    [['webhook', 'test', 'mine', '--sample', 'pull_request.'], ['pull_request.opened']],
     [['webhook', 'subscribe', 'x', '--source', 'str'], ['stripe']],
     [['cron', 'add', 'x', '@daily', '--deliver', 'sla'], ['slack']],
     [
