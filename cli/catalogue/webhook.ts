@@ -40,6 +40,12 @@ const workFlags: readonly Flag[] = [
     help: 'How a sender signs that is no such provider, as `signature:` of a route; `webhook doctor` proposes it.',
     form: 'text',
   },
+  {
+    name: 'verify-token',
+    value: 'text',
+    help: 'The text that you type at Meta beside the address, and that Meta repeats; `subscribe` makes one unless given.',
+    form: 'text',
+  },
   { name: 'events', value: 'list', help: 'Event types, separated by commas; all unless given.', form: 'text' },
   { name: 'prompt', value: 'template', help: 'Template of the prompt.' },
   {

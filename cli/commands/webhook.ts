@@ -153,7 +153,7 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
     ?.split(',')
     .map((event) => event.trim())
     .filter(Boolean);
-  const cronJob = textFlag(context, 'cron-job');
+  const [cronJob, token] = [textFlag(context, 'cron-job'), textFlag(context, 'verify-token')];
   const coalesce = {
     key: key ?? '',
     ...(window === undefined ? {} : { window_seconds: Number(window) }),
@@ -163,6 +163,7 @@ function recordOf(context: CommandContext, secret: string | undefined): JsonObje
     ...textFlags(context, 'source', 'prompt', 'script', 'description'),
     ...(declared === undefined ? {} : { signature: declared }),
     ...(secret === undefined ? {} : { secret }),
+    ...(token === undefined ? {} : { verify_token: token }),
     ...(events === undefined ? {} : { events }),
     ...(conditions.length === 0 ? {} : { filters: conditions as Json[] }),
     ...(key === undefined ? {} : { coalesce }),

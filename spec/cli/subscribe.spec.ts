@@ -380,4 +380,7 @@ t.test('SUB-1 · CLI-6 · a subscription gets another secret, and what is not na
     t.match(result.stderr, said);
   }
   t.strictSame(record(), standing);
+  const meta = ['--source', 'meta', '--secret', 'a'.repeat(32), '--verify-token', 'typed-at-meta'];
+  t.equal((await agent('edit', 'mine', ...meta)).code, 0);
+  t.match(record(), { source: 'meta', verify_token: 'typed-at-meta' });
 });
