@@ -4,6 +4,8 @@
  */
 
 import { existsSync, readdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { safeName } from '../../actors/safe-name.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
@@ -124,10 +126,16 @@ export const enableServer = changing(
   (server) => `Enabled ${server}. A running gateway connects it by itself.`,
 );
 
-export const removeServer = changing(
-  'mcp.remove',
-  (server) => `Removed ${server}. A running gateway ends it by itself.`,
-);
+const removeEntry = changing('mcp.remove', (server) => `Removed ${server}. A running gateway ends it by itself.`);
+
+/** A server that is added under the same name again is still logged in, so its credentials stay. */
+export async function removeServer(context: CommandContext): Promise<ExitCode> {
+  const code = await removeEntry(context);
+  const { tokens } = profilePaths(context.home, profileFlag(context));
+  const file = join(tokens, `${safeName(context.args[0] ?? '')}.json`);
+  if (existsSync(file)) context.out.print(`Its login is left in ${file}; delete the files of that name to log out.\n`);
+  return code;
+}
 
 function changing(
   method: 'mcp.disable' | 'mcp.enable' | 'mcp.remove',

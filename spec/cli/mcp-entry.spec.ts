@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
@@ -41,7 +41,7 @@ function stage(t: Test, text?: string, env?: string) {
 
 t.test('CLI-5 · HOME-4 · `mcp add` connects, shows what it found, and keeps comments and order', async (t) => {
   const peer = stdioPeer();
-  const { agent, text, servers } = stage(t, config);
+  const { agent, home, text, servers } = stage(t, config);
   const { code, stdout } = await agent(
     'mcp',
     'add',
@@ -70,8 +70,11 @@ t.test('CLI-5 · HOME-4 · `mcp add` connects, shows what it found, and keeps co
   for (const line of config.split('\n').filter(Boolean)) t.ok(text().includes(line), line);
   t.ok(text().indexOf('kept:') < text().indexOf('notes:'));
 
+  mkdirSync(join(home.path, 'mcp-tokens'));
+  writeFileSync(join(home.path, 'mcp-tokens', 'notes.json'), '{}');
   const removed = await agent('mcp', 'remove', 'notes');
   t.equal(removed.code, 0, removed.stderr);
+  t.match(removed.stdout, /^Its login is left in .*mcp-tokens\/notes\.json; delete the files of that name/m);
   t.equal(text(), config, 'as it was');
 });
 
