@@ -13,7 +13,7 @@ import { ConnectionLost, type ControlClient, connectControl } from '../../runtim
 import type { GatewayStatus, ListenerStatus, NodeRow } from '../../runtime/control/contract/gateway.ts';
 import { connectGateway, greetMs, NotRunning } from '../call.ts';
 import { agentOf, type CommandContext, type ExitCode, hasFlag, refuse, textFlag, withHomeNamed } from '../context.ts';
-import { oneLine, show, table } from '../terminal.ts';
+import { ago, oneLine, show, table } from '../terminal.ts';
 import { version } from '../version.ts';
 import { gatewayLog, readableLine } from './gateway-logs.ts';
 
@@ -326,8 +326,10 @@ function formatStatus(status: GatewayStatus): string {
       .join(', ') || 'none';
   const place = ({ url, enabled }: ListenerStatus): string =>
     url ?? (enabled ? 'enabled, does not listen' : 'not enabled');
+  const nowMs = Date.now();
+  const up = ago(new Date(nowMs - status.uptime_seconds * 1_000).toISOString(), nowMs);
   const rows: readonly (readonly [label: string, ...lines: readonly (string | undefined)[]])[] = [
-    ['pid', `${status.pid}, version ${status.version}, up ${status.uptime_seconds} s`],
+    ['pid', `${status.pid}, version ${status.version}, up ${up}`],
     ['home', status.home],
     [
       'config',

@@ -156,7 +156,7 @@ async function write(context: CommandContext, given: Answers): Promise<readonly 
     const place = places.get(name);
     if (place === undefined) continue;
     await keep(secret, place);
-    lines.push(`Its sender posts to /webhooks/${name} and signs by ${place.variable}.`);
+    lines.push(`Its sender posts to /webhooks/${name} and signs with ${place.variable}.`);
   }
   await keep(answers.model?.key, placeOfModelKey(standing));
   let changed = false;

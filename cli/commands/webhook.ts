@@ -92,7 +92,7 @@ function anyoneWords(
   return `${shown}:
   GitHub  Settings > Webhooks > Add webhook: Payload URL, Secret; content type application/json
   GitLab  Settings > Webhooks > Add new webhook: URL, Secret token
-  others  by --source, or sign by X-Webhook-Signature-V2${reachWords(url)}
+  others  by --source, or sign with X-Webhook-Signature-V2${reachWords(url)}
 
 ${test}, or
 ${curlOf(local ?? url, secret, events[0])}`;

@@ -244,7 +244,8 @@ function looseSkills({ skills }: Route, { hasSkill }: RouteWorld): EntryFinding[
 /** Says that none of the skills exists, of which the first is loaded (DIS-6); undefined if one does, or none is named. */
 export function missingSkills(skills: readonly string[], hasSkill: (name: string) => boolean): string | undefined {
   if (skills.length === 0 || skills.some(hasSkill)) return undefined;
-  return `names the ${skills.length === 1 ? 'skill' : 'skills'} ${skills.join(', ')}, of which none is there; put it into skills/<name>/SKILL.md of the profile's home`;
+  const [noun, gone] = skills.length === 1 ? ['skill', 'which does not exist'] : ['skills', 'none of which exists'];
+  return `names the ${noun} ${skills.join(', ')}, ${gone}; put it into skills/<name>/SKILL.md of the profile's home`;
 }
 
 /** A field in the syntax of a template or of JSONPath is read as a name, which hardly any payload has. */

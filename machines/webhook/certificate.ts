@@ -48,7 +48,7 @@ export function certifiedBy(
     const bytes = Buffer.from(content.text(), form === 'sns' ? 'utf8' : 'latin1');
     const isGenuine = isSignedBy(key, { hash: content.hash, bytes }, signature);
     if (isGenuine === undefined)
-      return refused(`OpenSSL verifies no ${content.hash} here; let SNS sign by SHA-256 (SignatureVersion 2)`);
+      return refused(`OpenSSL verifies no ${content.hash} here; let SNS sign with SHA-256 (SignatureVersion 2)`);
     if (!isGenuine) return refused('the signature does not match');
     return { kind: 'genuine', scheme: name, signed: { digest: digestOf(bytes), isTimed: true } };
   };

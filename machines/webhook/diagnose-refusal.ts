@@ -201,7 +201,7 @@ function missingHeader(route: Route, request: SignedRequest): Finding {
   const places = [...new Set(schemes.map(({ at }) => placeText(at)))];
   const cure =
     route.sender === undefined && route.signature === undefined
-      ? 'Name the provider by `source:`, declare the sender’s signature or token by `signature:`, or let it sign by X-Webhook-Signature-V2.'
+      ? 'Name the provider by `source:`, declare the sender’s signature or token by `signature:`, or let it sign with X-Webhook-Signature-V2.'
       : unsignedBy !== undefined && headers[unsignedBy.header] !== undefined
         ? unsignedBy.cure
         : (unreadBody(route, request, schemes) ?? cureOfMissing(schemes, source));

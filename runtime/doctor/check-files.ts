@@ -75,7 +75,7 @@ export function checkFiles({ paths, home }: Examined, uid = process.getuid?.()):
     // A link within the folder leads to what is looked at anyway; what lies outside is not run.
     for (const path of [own.scripts, own.skills]) visit(path, writable, 'left');
   }
-  return findings.length > 0 ? findings : [good(`${paths.home}, its owner’s alone`)];
+  return findings.length > 0 ? findings : [good(`${paths.home}, private to its owner`)];
 }
 
 type Links = 'followed' | 'left';

@@ -26,7 +26,7 @@ const elsewhere = [
 ];
 
 const rows: readonly (readonly [words: readonly string[], code: number, said: RegExp])[] = [
-  [['gateway', 'status'], 0, /^webhook +http/m],
+  [['gateway', 'status'], 0, /^pid .*, up \d+[sm]$.*^webhook +http/ms],
   [['gateway', 'nodes'], 0, /\(this one\) +leader +running/],
   [['gateway', 'reload'], 0, /./],
   [['gateway', 'migrate'], 1, /\[journal-local\]/],

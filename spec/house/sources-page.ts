@@ -69,7 +69,7 @@ Some providers need one more step:
   another header, or a timestamp header, which Grafana then signs too, name both on the route:
   \`signature: { header: X-Grafana-Alerting-Signature, timestamp: { header: X-Grafana-Alerting-Timestamp } }\`. Such a route
   refuses a request without the time, so that a captured one cannot be sent again without it.
-- **Standard Webhooks** and **Svix**: where the sender signs by a private key (\`v1a\`), \`secret\` is its public key, which
+- **Standard Webhooks** and **Svix**: where the sender signs with a private key (\`v1a\`), \`secret\` is its public key, which
   begins with \`whpk_\`. No other source takes such a key: it is no secret. A secret without \`whsec_\` that is Base64 is decoded; where a
   sender uses its text as the key, as Polar does, leave \`source\` out.
 - **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign. \`discord\` is for the Interactions Endpoint URL

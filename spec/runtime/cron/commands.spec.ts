@@ -383,7 +383,7 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
   t.match((await run(cron.removeJob, ['hook'])).stdout, /^Removed hook/);
   t.match(
     (await run(cron.addJob, ['skilled', 'every 2h'], { skill: 'gone' })).stdout,
-    /^Added skilled\..* Note: names the skill gone, of which none is there; put it into/,
+    /^Added skilled\..* Note: names the skill gone, which does not exist; put it into/,
   );
 });
 
