@@ -32,6 +32,12 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
   const [name = '', ...command] = context.args;
   const given = entryOf(context, command);
   if (typeof given === 'string') return refuse(context, given, 2);
+  if (given.command === undefined && given.url === undefined && textFlag(context, 'entry') === undefined)
+    return refuse(
+      context,
+      'name what to connect to: a command after `--`, such as `-- npx -y @acme/server`, or --url',
+      2,
+    );
   /** The login that the person has to do before the server connects. */
   let login: string | undefined;
   let asked = { ...serverChoice(context), entry: given };

@@ -182,7 +182,7 @@ t.test('CLI-5 · HOME-1 · the first command of a home, or of a profile, can be 
 t.test('CLI-5 · CFG-1 · an entry with a finding is not written, connected or not', async (t) => {
   const { agent, text } = stage(t, config);
   const rows: readonly (readonly [readonly string[], number, RegExp])[] = [
-    [[], 1, /neither command nor url.*\[server-no-transport\]/],
+    [[], 2, /name what to connect to: a command after `--`, such as .*, or --url$/m],
     [['--url', 'ftp://x/'], 1, /http or https.*\[server-url\]/],
     [['--entry', '{"comand": "x"}'], 1, /unknown key "comand"; did you mean "command"/],
     [['--url', 'http://x/', '--entry', '{"timeout": "soon"}'], 1, /timeout.*must be a number/],
