@@ -100,8 +100,16 @@ t.test('INS-2 · a page that was too slow for the changes asks again after the s
   await page.waitForTimeout(50);
   const label = "document.querySelector('dialog select').selectedOptions[0].label";
   t.equal(await page.evaluate(label), 'two', 'the chosen route stays chosen');
-  await page.unrouteAll({ behavior: 'wait' });
   await page.keyboard.press('Escape');
+  names = [];
+  const emptied = page.waitForResponse((response) => calls('webhook.list')(response.request()));
+  await page.evaluate('sendSnapshot()');
+  await emptied;
+  await page.getByRole('button', { name: 'Send test event…' }).first().click();
+  await page.getByRole('dialog').getByRole('link', { name: 'Routes' }).click();
+  await page.waitForURL(/#\/routes$/);
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await page.unrouteAll({ behavior: 'wait' });
   const sent = { action: 'opened', key: webhookSecret };
   await sendReview(gateway, 'one', sent);
   await page.goto(`${page.url().split('#')[0]}#/events/one`);

@@ -5,6 +5,7 @@ import { useState } from 'preact/hooks';
 import { announce } from '../data/announce.ts';
 import { idInAnswer } from '../data/event-words.ts';
 import { localTime } from '../data/format.ts';
+import { hashOf } from '../data/hash.ts';
 import { go } from '../data/place.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { useAttempt } from '../parts/attempt.ts';
@@ -49,7 +50,13 @@ export function TestEvent({
     <Dialog title="Send test event" onClose={onClose}>
       {route === undefined ? (
         <p class="pad">
-          {chosen === '' ? 'There is no route yet. Add one in Routes.' : `${chosen} is not configured any more.`}
+          {chosen === '' ? (
+            <>
+              There is no route yet. Add one in <a href={hashOf('routes')}>Routes</a>.
+            </>
+          ) : (
+            `${chosen} is not configured any more.`
+          )}
         </p>
       ) : (
         <div class="pad stack">
