@@ -50,12 +50,13 @@ function formatApproval({ out, gateway }: CommandContext, row: ApprovalDetail): 
 }
 
 /** Who asked, shown below the arguments; what the sender and the model said is quoted. */
-function asked({ asked_by: by, hints, said }: ApprovalDetail): readonly string[] {
+function asked({ asked_by: by, hints, said, node }: ApprovalDetail): readonly string[] {
   const run = by && `asked by ${by.agent ?? 'the agent'}, in a run of ${by.route} for event ${inQuotes(by.event)}`;
   return [
     ...(run === undefined ? [] : [run]),
     ...(by?.person === undefined ? [] : [`the sender names ${inQuotes(by.person)}`]),
     ...(hints?.destructive === true ? ['the tool is marked as destructive'] : []),
+    ...(node === undefined ? [] : [`it waits at the gateway ${node}`]),
     ...(said === undefined || said === '' ? [] : [`the agent said before: ${inQuotes(said, maxSaidLength)}`]),
   ].map(oneLine);
 }
@@ -152,13 +153,15 @@ async function watchApprovals(context: CommandContext): Promise<ExitCode> {
 
 function tableOf(context: CommandContext, rows: readonly ApprovalRow[]): string {
   const nowMs = Date.now();
+  const isElsewhere = rows.some(({ node }) => node !== undefined);
   return table(
     context.out,
-    ['ID', 'AGO', 'EXPIRES', 'SERVER', 'WHAT', 'MESSAGE'],
+    ['ID', 'AGO', 'EXPIRES', ...(isElsewhere ? ['GATEWAY'] : []), 'SERVER', 'WHAT', 'MESSAGE'],
     rows.map((row) => [
       row.id,
       ago(row.asked_at, nowMs),
       remaining(row.expires_at),
+      ...(isElsewhere ? [row.node ?? ''] : []),
       row.server,
       row.tool ?? row.kind,
       contentOf(row),
