@@ -149,19 +149,19 @@ const login: Cure = {
   advice: () => 'Log in with `gh auth login` as the gateway’s user, then retry.',
 };
 
-/** The first match with the reason applies. */
+/** The first match with the reason applies. The spec compares the words with those in the code of the targets. */
 const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
   [/stopped before/, { helps: 'now', advice: () => 'The gateway stopped before it was sent. Retry.' }],
   [
-    /fewer messages|is busy|asks to wait|asks for a pause/,
+    /fewer messages|is busy|asks for a pause/,
     { helps: 'now', advice: (key) => `Retry later; \`messages_per_minute\` of \`${key}\` slows the gateway down.` },
   ],
   [
-    /was not reached|could not be started|did not reach/,
+    /was not reached|did not reach/,
     { helps: 'now', advice: () => 'Check the network of the gateway with `agent doctor`, then retry.' },
   ],
   [
-    /the platform failed|was not taken|broke off|gave no access token|did not accept the report/,
+    /the platform failed|was not taken|gave no access token|did not accept the report/,
     { helps: 'now', advice: () => 'Retry once the platform answers again.' },
   ],
   [
@@ -172,12 +172,12 @@ const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
     },
   ],
   [
-    /^target .* is not known/,
+    /target ".*" is not known/,
     { helps: 'never', advice: () => 'Correct `deliver` of the route, then replay the events.' },
   ],
   [/is not configured any more/, { helps: 'afterFix', advice: () => 'Add the profile again and retry, or drop them.' }],
   [
-    /was not found; install/,
+    /was not found in the gateway/,
     { helps: 'afterFix', advice: () => 'Install the program on the gateway’s host, then retry.' },
   ],
   [/not logged in/, login],
@@ -202,7 +202,10 @@ const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
     { helps: 'never', advice: () => 'Correct `deliver_extra` of the route, then replay the events.' },
   ],
   [refusalWords.forbidden, { helps: 'afterFix', advice: () => 'Let the account write there, then retry.' }],
-  [/too long/, { helps: 'never', advice: () => 'Ask for less text in `prompt` of the route, then replay the events.' }],
+  [
+    /text too long|is too long/,
+    { helps: 'never', advice: () => 'Ask for less text in `prompt` of the route, then replay the events.' },
+  ],
   [
     refusalWords.permanent,
     {

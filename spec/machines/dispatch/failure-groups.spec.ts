@@ -3,6 +3,7 @@ import { catalogue } from '../../../cli/catalogue.ts';
 import { configSchema } from '../../../machines/config/schema.ts';
 import { targetChoices, targetTitle } from '../../../machines/config/targets.ts';
 import {
+  adviceOn,
   type Failure,
   failureKey,
   groupFailures,
@@ -11,6 +12,7 @@ import {
   type RetryHelps,
 } from '../../../machines/dispatch/failure-groups.ts';
 import { refusalWords } from '../../../machines/dispatch/send-outcome.ts';
+import { sourceFiles } from '../../house/sources.ts';
 
 const failed = (over: Partial<Failure>): Failure => ({
   target: 'slack',
@@ -79,138 +81,128 @@ t.test('INS-4 · groups are sorted by size, with first and last time, routes, ti
   t.end();
 });
 
-/** Reasons as the targets give them, whether a retry helps, and what to do. */
-const advised: readonly (readonly [target: string, reason: string, helps: RetryHelps, advice: string])[] = [
+/** What to do, whether a retry helps, and the reasons as the targets give them, each after its target. */
+const advised: readonly (readonly [advice: string, helps: RetryHelps, ...reasons: string[]])[] = [
   [
-    'slack',
+    'Correct the credentials of `platforms.slack`, then retry.',
+    'afterFix',
     `slack: ${refusalWords.auth} (HTTP 200 invalid_auth)`,
-    'afterFix',
-    'Correct the credentials of `platforms.slack`, then retry.',
-  ],
-  [
-    'team_chat_a',
     `team_chat_a: ${refusalWords.auth} (HTTP 200 invalid_auth)`,
-    'afterFix',
-    'Correct the credentials of `platforms.slack`, then retry.',
   ],
   [
-    'github_comment',
-    "github_comment: the client is not logged in; run `gh auth login` as the gateway's user: HTTP 401",
-    'afterFix',
     'Log in with `gh auth login` as the gateway’s user, then retry.',
+    'afterFix',
+    "github_comment: the client is not logged in; run `gh auth login` as the gateway's user: HTTP 401",
+    "github_comment: the client is not logged in; run `gh auth login` as the gateway's user",
   ],
   [
-    'github_comment',
-    'github_comment: "gh" was not found; install it on the gateway\'s host and log in with `gh auth login`',
-    'afterFix',
     'Install the program on the gateway’s host, then retry.',
+    'afterFix',
+    'github_comment: "gh" was not found in the gateway\'s PATH; install it there and log in with `gh auth login`',
   ],
   [
-    'slack',
-    'target "slack" is not enabled; set platforms.slack.enabled: true and its credentials',
-    'afterFix',
     'Correct `platforms.slack` in config.yaml until Targets shows it connected, then retry.',
-  ],
-  [
-    'slack',
-    'target "slack" is not connected: no token',
     'afterFix',
-    'Correct `platforms.slack` in config.yaml until Targets shows it connected, then retry.',
+    'slack: target "slack" is not enabled; set platforms.slack.enabled: true and its credentials',
+    'slack: target "slack" cannot be used: it has no token',
+    'slack: target "slack" is not connected: no token',
+    'slack: the answer is a redirect (HTTP 302); check api_base',
+    'slack: the answer is not in the platform’s form (HTTP 200); check api_base',
+    'slack: the answer is that of a proxy, which wants a login (HTTP 407); check api_base',
+    'slack: the daemon does not take this host name (HTTP 404); check api_base',
+    'slack: no request can be made of these settings; check api_base and the credentials',
+    'slack: no HTTP client speaks to port 6000; check api_base',
   ],
   [
-    'matrix',
-    'matrix: the answer is a redirect (HTTP 302); check api_base',
-    'afterFix',
-    'Correct `platforms.matrix` in config.yaml until Targets shows it connected, then retry.',
-  ],
-  [
-    'http',
-    'http: the answer is a redirect (HTTP 302); check url',
-    'afterFix',
-    'Correct `platforms.http` in config.yaml until Targets shows it connected, then retry.',
-  ],
-  [
-    'slakc',
-    'target "slakc" is not known; did you mean slack?',
-    'never',
     'Correct `deliver` of the route, then replay the events.',
+    'never',
+    'slakc: target "slakc" is not known; did you mean slack?',
   ],
-  ['slack', 'profile "work" is not configured any more', 'afterFix', 'Add the profile again and retry, or drop them.'],
+  ['Add the profile again and retry, or drop them.', 'afterFix', 'slack: profile "work" is not configured any more'],
   [
-    'slack',
-    'slack: there is nowhere to deliver to; set chat_id in deliver_extra, or platforms.slack.home_channel',
-    'afterFix',
     'Set `home_channel` of `platforms.slack` and retry; or set `deliver_extra` of the route and replay the events.',
-  ],
-  [
-    'telegram',
-    'telegram: "x" is no place to deliver to; chat_id is a number or @name',
-    'never',
-    'Correct `deliver_extra` of the route, then replay the events.',
-  ],
-  [
-    'email',
-    'email: the place to deliver to is not filled in: "{user.name}@b.c"; check deliver_extra, or platforms.email.home_channel',
-    'never',
-    'Correct `deliver_extra` of the route, then replay the events.',
-  ],
-  [
-    'http',
-    'http: the receiver asks to wait (HTTP 500)',
-    'now',
-    'Retry later; `messages_per_minute` of `platforms.http` slows the gateway down.',
-  ],
-  [
-    'github_comment',
-    'github_comment: deliver_extra.repo must be owner/name; it is null',
-    'never',
-    'Correct `deliver_extra` of the route, then replay the events.',
-  ],
-  ['discord', `discord: ${refusalWords.forbidden} (HTTP 403)`, 'afterFix', 'Let the account write there, then retry.'],
-  [
-    'discord',
-    `discord: ${refusalWords.tooLong} (HTTP 400)`,
-    'never',
-    'Ask for less text in `prompt` of the route, then replay the events.',
-  ],
-  [
-    'telegram',
-    'telegram: a text of 90000 characters is too long; 10 messages of 4096 are sent at most',
-    'never',
-    'Ask for less text in `prompt` of the route, then replay the events.',
-  ],
-  [
-    'slack',
-    `slack: ${refusalWords.permanent} (HTTP 200 invalid_blocks)`,
-    'never',
-    'Correct what the platform names in `prompt` or `deliver_extra` of the route, then replay the events.',
-  ],
-  [
-    'slack',
-    'slack: the platform asks for fewer messages (HTTP 429); not before 61 s',
-    'now',
-    'Retry later; `messages_per_minute` of `platforms.slack` slows the gateway down.',
-  ],
-  ['slack', 'slack: the platform failed (HTTP 503)', 'now', 'Retry once the platform answers again.'],
-  [
-    'slack',
-    'slack: slack.com was not reached: timeout',
-    'now',
-    'Check the network of the gateway with `agent doctor`, then retry.',
-  ],
-  ['slack', 'slack: stopped before it was sent', 'now', 'The gateway stopped before it was sent. Retry.'],
-  [
-    'weixin',
-    'weixin: it answers a message alone; set context_token in deliver_extra',
     'afterFix',
+    'slack: there is nowhere to deliver to; set chat_id in deliver_extra, or platforms.slack.home_channel',
+  ],
+  [
+    'Invite the bot there and retry; or correct `deliver_extra` of the route and replay the events.',
+    'afterFix',
+    `slack: ${refusalWords.notFound} (HTTP 200 channel_not_found)`,
+  ],
+  [
+    'Correct `deliver_extra` of the route, then replay the events.',
+    'never',
+    'telegram: "x" is no place to deliver to; chat_id is a number or @name',
+    'email: the place to deliver to is not filled in: "{user.name}@b.c"; check deliver_extra, or platforms.email.home_channel',
+    'feishu: these credentials lead to one group only; leave deliver_extra.chat_id out',
+    'github_comment: deliver_extra.repo must be owner/name; it is null',
+    'github_comment: deliver_extra.pr_number must be a positive whole number; it is "x"',
+    'github_comment: the client exited with 1: no PullRequest; for an issue, deliver_extra.kind must be "issue"',
+    'homeassistant: Home Assistant has no service notify.x, and no such entity (HTTP 400)',
+    'homeassistant: there is no such notify service, or it takes no such message (HTTP 400)',
+    'weixin: the platform lets a bot only answer: deliver_extra.context_token must hold the context_token of the user’s last message',
+  ],
+  ['Let the account write there, then retry.', 'afterFix', `discord: ${refusalWords.forbidden} (HTTP 403)`],
+  [
+    'Ask for less text in `prompt` of the route, then replay the events.',
+    'never',
+    `discord: ${refusalWords.tooLong} (HTTP 400)`,
+    'telegram: a text of 90000 characters is too long; 10 messages of 4096 are sent at most',
+  ],
+  [
+    'Correct what the platform names in `prompt` or `deliver_extra` of the route, then replay the events.',
+    'never',
+    `slack: ${refusalWords.permanent} (HTTP 200 invalid_blocks)`,
+  ],
+  [
+    'Retry later; `messages_per_minute` of `platforms.slack` slows the gateway down.',
+    'now',
+    'slack: the platform asks for fewer messages (HTTP 429); not before 61 s',
+    'slack: the platform is busy (HTTP 503)',
+    'slack: the platform asks for a pause',
+    'slack: the platform asks for a pause in the middle of a text',
+  ],
+  [
+    'Retry once the platform answers again.',
+    'now',
+    'slack: the platform failed (HTTP 503)',
+    'slack: the platform gave no access token',
+    'slack: the request was not taken (HTTP 408)',
+    'http: the receiver did not accept the report (HTTP 500)',
+  ],
+  [
+    'Check the network of the gateway with `agent doctor`, then retry.',
+    'now',
+    'slack: slack.com was not reached: timeout',
+    'email: mail.example was not reached, or broke off before the text was sent (ECONNRESET)',
+    'github_comment: the client did not reach its host',
+    'github_comment: the client did not reach its host: timeout',
+  ],
+  [
+    'The gateway stopped before it was sent. Retry.',
+    'now',
+    'slack: stopped before it was sent',
+    'slack: stopped before the request was sent',
+    'slack: stopped before an answer came',
+    'slack: stopped before the next piece was sent',
+    'email: stopped before the mail was sent',
+    'github_comment: "gh" was stopped before it answered',
+  ],
+  [
     'Correct what the reason names, then retry.',
+    'afterFix',
+    'github_comment: "gh" could not be started: EACCES',
+    'slack: the platform took too long behind its proxy (HTTP 504)',
   ],
 ];
+const reasons = advised.flatMap(([, , ...those]) => those);
 
 t.test('INS-4 · DLV-4 · the advice of a group names what a retry needs, or that only a replay can help', (t) => {
-  for (const [target, reason, helps, advice] of advised) {
-    t.match(groupFailures([failed({ target, reason })]), [{ helps, advice }], reason);
-  }
+  for (const [advice, helps, ...those] of advised)
+    for (const reason of those)
+      t.match(groupFailures([failed({ target: reason.split(':')[0] ?? '', reason })]), [{ helps, advice }], reason);
+  const addressed = failed({ target: 'http', reason: 'http: the answer is a redirect (HTTP 302); check url' });
+  t.match(groupFailures([addressed]), [{ advice: /^Correct `platforms.http`/ }]);
   t.match(groupFailures([failed({ status: 'unknown' })]), [
     { helps: 'unsure', advice: 'The message may have arrived. Look for it there, then resolve it.' },
   ]);
@@ -218,9 +210,44 @@ t.test('INS-4 · DLV-4 · the advice of a group names what a retry needs, or tha
   t.end();
 });
 
+const plain = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+/** The texts of the files that write reasons; in the pattern, anything may be where a value is put in. */
+const written = sourceFiles(['actors/dispatch', 'runtime/dispatch'])
+  .filter(({ path }) => /^actors|\/(?:platforms|target-queue)\.ts$/.test(path))
+  .flatMap(
+    ({ text }) =>
+      text.replace(/^\s*(?:\/\*\*?|\*|\/\/).*$/gm, '').match(/'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g) ?? [],
+  )
+  .map((literal) => literal.slice(1, -1).replace(/\\(.)/g, '$1'))
+  .filter((text) => / \w+ /.test(text))
+  .map((text) => ({
+    text,
+    pattern: new RegExp(
+      text
+        .split(/\$\{(?:[^{}]|\{[^}]*\})*\}/)
+        .map(plain)
+        .join('.*'),
+    ),
+  }));
+
+t.test('INS-4 · each advice is found by a text that is written, and each such text is in the table', (t) => {
+  for (const reason of reasons.filter((one) => !Object.values(refusalWords).some((words) => one.includes(words))))
+    t.ok(
+      written.some(({ pattern }) => pattern.test(reason)),
+      `nothing writes: ${reason}`,
+    );
+  const adviceFor = (reason: string) => adviceOn({ target: 'slack', status: 'deadLettered', reason }).advice;
+  for (const { text, pattern } of written.filter(({ text }) => adviceFor(text) !== adviceFor('another')))
+    t.ok(
+      reasons.some((reason) => pattern.test(reason)),
+      `the table lacks: ${text}`,
+    );
+  t.end();
+});
+
 t.test('INS-4 · an advice names commands and keys that exist', (t) => {
   const paths = catalogue.map(({ path }) => path.join(' '));
-  const words = advised.flatMap(([, , , advice]) => [...advice.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
+  const words = advised.flatMap(([advice]) => [...advice.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
   for (const word of words.filter((one) => one.startsWith('agent '))) t.ok(paths.includes(word.slice(6)), word);
   const keys = JSON.stringify(configSchema());
   for (const word of words.filter((one) => /^[a-z_]+$/.test(one))) t.ok(keys.includes(`"${word}":`), word);
