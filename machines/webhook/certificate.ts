@@ -8,9 +8,12 @@
 
 import { type KeyObject, verify, X509Certificate } from 'node:crypto';
 import type { Json } from '../base/json.ts';
-import { digestOf, type SignatureVerdict, type SignedRequest } from './signature.ts';
+import { digestOf, mismatch, type SignatureVerdict, type SignedRequest } from './signature.ts';
 
 type CertifiedForm = 'paypal' | 'sns';
+
+/** Its cure is another secret, which is the topic. */
+export const otherTopic = 'it is a message of another topic';
 
 const paypalUrl = /^https:\/\/api(?:-m)?(?:\.sandbox)?\.paypal\.com\/v1\/notifications\/certs\/CERT-[\w-]{1,100}$/;
 /** In all regions, in China, and in the European Sovereign Cloud. */
@@ -49,7 +52,7 @@ export function certifiedBy(
     const isGenuine = isSignedBy(key, { hash: content.hash, bytes }, signature);
     if (isGenuine === undefined)
       return refused(`OpenSSL verifies no ${content.hash} here; let SNS sign with SHA-256 (SignatureVersion 2)`);
-    if (!isGenuine) return refused('the signature does not match');
+    if (!isGenuine) return refused(mismatch.signature);
     return { kind: 'genuine', scheme: name, signed: { digest: digestOf(bytes), isTimed: true } };
   };
 }
@@ -123,7 +126,7 @@ function snsContent({ payload }: SignedRequest, topic: string) {
   const message = payload?.() ?? {};
   const version = textOf(message.SignatureVersion);
   if (version !== '1' && version !== '2') return { why: 'its SignatureVersion is neither 1 nor 2' };
-  if (textOf(message.TopicArn) !== topic) return { why: 'it is a message of another topic' };
+  if (textOf(message.TopicArn) !== topic) return { why: otherTopic };
   // Another type could hold line breaks, and with them the end of a text that SNS has signed for another topic.
   const names = signedNames.get(textOf(message.Type));
   if (names === undefined) return { why: 'its Type is none of Amazon SNS' };

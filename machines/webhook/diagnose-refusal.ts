@@ -13,10 +13,12 @@ import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route
 import type { Place, SignatureScheme } from '../config/signature-scheme.ts';
 import { bodyRuleOf, type Source, type SourceName, sourceNames, sourceOf, sources } from '../config/sources.ts';
 import { compressedBy, decodeBody, parseBody } from './body.ts';
+import { otherTopic } from './certificate.ts';
 import { declarations, written } from './declarations.ts';
+import { handshakeRefusals } from './handshake.ts';
 import type { Outcome } from './reply.ts';
 import { statedTime, statedTimeMs } from './scheme.ts';
-import { placeText, readerOf, type SignedRequest } from './signature.ts';
+import { mismatch, placeText, readerOf, type SignedRequest } from './signature.ts';
 import {
   addressChanges,
   bodyChanges,
@@ -137,7 +139,8 @@ function differsText(scheme: SignatureScheme, reason: string, { sender, publicUr
   const isToken = algorithm === 'token';
   const why = capital(reason || 'the signature differs');
   // Any other reason already says what to do, unless it was the secret.
-  if (!/(?:^|match|matches)$/.test(reason)) return `${why}.${reason.includes('topic') ? ofSecret : ''}`;
+  if (!['', mismatch.signature, mismatch.token].includes(reason))
+    return `${why}.${reason === otherTopic ? ofSecret : ''}`;
   if (isToken)
     return `${why}. It depends on neither the body nor the clock, so the secret is another one than the sender’s.${ofSecret}`;
   // No changes can be tried without the certificate.
@@ -367,16 +370,16 @@ function handshakeFinding({ query, reason = '' }: RefusedRequest, { route, secre
   const code = 'handshake-token';
   const asked = new URLSearchParams(query ?? '');
   const title = sourceOf(route.sender)?.title;
-  if (reason.includes('of another webhook'))
+  if (reason.includes(handshakeRefusals.otherWebhook))
     return { code, text: `Each webhook of ${title} has a secret of its own. Subscribe another route for this one.` };
-  if (reason.includes('without the code of the address'))
+  if (reason.includes(handshakeRefusals.noCode))
     return {
       code,
       text: `Give ${title} the complete address that \`agent webhook subscribe\` printed, with its code.`,
     };
-  const isMeta = reason.includes('verify_token');
-  if (reason.includes('could not be confirmed')) return otherRefusal(reason);
-  if (!isMeta) return { code, text: 'The provider asked for leave to send with another code than the route’s secret.' };
+  if (reason.includes(handshakeRefusals.unconfirmed)) return otherRefusal(reason);
+  if (!reason.includes(handshakeRefusals.wrongToken))
+    return { code, text: 'The provider asked for leave to send with another code than the route’s secret.' };
   const given = asked.get('hub.verify_token') ?? '';
   const wanted = secret.kind === 'shared' ? secret.verifyToken : undefined;
   if (wanted === undefined)

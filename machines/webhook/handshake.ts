@@ -16,6 +16,15 @@ export interface HandshakeAnswer extends HandshakeReply {
   readonly what: string;
 }
 
+/** Why a handshake is refused, as a part of `what`; the diagnosis recognizes it by these words. */
+export const handshakeRefusals = {
+  noCode: 'without the code of the address',
+  otherWebhook: 'of another webhook, which needs a route of its own',
+  unconfirmed: 'which could not be confirmed',
+  wrongToken: 'with a wrong verify_token',
+} as const;
+const { noCode, otherWebhook, unconfirmed, wrongToken } = handshakeRefusals;
+
 interface Head {
   readonly method: string;
   readonly query: string | undefined;
@@ -32,7 +41,7 @@ export function visited(answer: Handshaken, failure: string | undefined): Handsh
   if (failure === undefined) return { outcome, reason: `${reason}, confirmed` };
   return {
     outcome: { ...outcome, status: 503, body: '{"error":"Service unavailable"}' },
-    reason: `${reason}, which could not be confirmed at ${failure}; the sender repeats it for a while; after that, request a confirmation there again`,
+    reason: `${reason}, ${unconfirmed} at ${failure}; the sender repeats it for a while; after that, request a confirmation there again`,
   };
 }
 
@@ -213,7 +222,7 @@ function verified(
   const shown = { status: 200, body: '{}', shownField: what };
   const code = source === 'dynamic' ? secret.verifyToken : undefined;
   if (code !== undefined) {
-    if (!hasCode(query, code)) return { what: `${what} without the code of the address`, ...unauthorized };
+    if (!hasCode(query, code)) return { what: `${what} ${noCode}`, ...unauthorized };
     return { what: `${what}; it becomes the secret of the route: type it in at Notion`, ...shown, keyField: what };
   }
   const known = textsOfSecret(secret).filter((text) => notionToken.test(text));
@@ -241,11 +250,10 @@ function hooked(
   if (textsOfSecret(secret).some((one) => sameText(given, one))) return { what, ...repeated };
   if (source === 'static') return { what: `${what}; make that in Asana’s answer the secret of the route`, ...repeated };
   const { verifyToken: code } = secret;
-  if (code === undefined)
-    return { what: `${what} of another webhook, which needs a route of its own`, ...unauthorized };
+  if (code === undefined) return { what: `${what} ${otherWebhook}`, ...unauthorized };
   return hasCode(query, code)
     ? { what: `${what}; it becomes the secret of the route`, ...repeated, keyHeader: name }
-    : { what: `${what} without the code of the address`, ...unauthorized };
+    : { what: `${what} ${noCode}`, ...unauthorized };
 }
 
 function hasCode(query: string | undefined, code: string): boolean {
@@ -282,6 +290,6 @@ function subscribed(query: string | undefined, secret: RouteSecret): HandshakeAn
   const wanted = secret.kind === 'shared' ? secret.verifyToken : undefined;
   const isRight = asked.get('hub.mode') === 'subscribe' && wanted !== undefined && sameText(token, wanted);
   const what = 'hub.challenge';
-  if (!isRight) return { what: `${what} with a wrong verify_token`, status: 403, body: '{"error":"Forbidden"}' };
+  if (!isRight) return { what: `${what} ${wrongToken}`, status: 403, body: '{"error":"Forbidden"}' };
   return { what, status: 200, body: asked.get('hub.challenge') ?? '', contentType: plain };
 }

@@ -16,6 +16,7 @@ import { certifiedBy } from './certificate.ts';
 import {
   digestOf,
   isTimedContent,
+  mismatch,
   placeText,
   readerOf,
   type SignatureVerdict,
@@ -140,9 +141,9 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
 }
 
 function mismatchOf({ algorithm, encoding }: SignatureScheme, signatures: readonly string[]): string {
-  if (algorithm === 'token') return 'the token does not match';
+  if (algorithm === 'token') return mismatch.token;
   const isEncoded = encoding === 'base64' || signatures.some(isHex);
-  return isEncoded ? 'the signature does not match' : 'the signature is not in hexadecimal digits';
+  return isEncoded ? mismatch.signature : 'the signature is not in hexadecimal digits';
 }
 
 /** The text before a signature in its place, without a prefix. */

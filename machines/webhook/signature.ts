@@ -20,6 +20,9 @@ export type SignatureVerdict =
   /** Temporary if the sender may retry: what verifies the signature is not available yet. */
   | { readonly kind: 'refused'; readonly scheme?: string; readonly why: string; readonly isTemporary?: true };
 
+/** Reasons that leave the cause open; any other names it. */
+export const mismatch = { signature: 'the signature does not match', token: 'the token does not match' } as const;
+
 export interface SignedContent {
   /** The same for one signature, regardless of header format and scheme. */
   readonly digest: string;
