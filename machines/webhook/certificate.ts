@@ -8,6 +8,7 @@
 
 import { type KeyObject, verify, X509Certificate } from 'node:crypto';
 import type { Json } from '../base/json.ts';
+import { reasonStarts } from './reply.ts';
 import { digestOf, mismatch, type SignatureVerdict, type SignedRequest } from './signature.ts';
 
 type CertifiedForm = 'paypal' | 'sns';
@@ -45,7 +46,8 @@ export function certifiedBy(
     const url = certificateUrl(form, request);
     if (url === undefined) return refused('its certificate is at an address that is not the provider’s');
     const pem = request.certificate?.(url);
-    if (pem === undefined) return refused('its certificate could not be fetched in time', { isTemporary: true });
+    if (pem === undefined)
+      return refused(`${reasonStarts.certificate}could not be fetched in time`, { isTemporary: true });
     const key = keyIn(pem, request.nowMs);
     if (key === undefined) return refused('its certificate has expired or cannot be read');
     const bytes = Buffer.from(content.text(), form === 'sns' ? 'utf8' : 'latin1');

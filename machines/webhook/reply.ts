@@ -38,6 +38,18 @@ export type Outcome =
 
 export type OutcomeKind = Outcome['kind'];
 
+/** How a reason begins if the outcome alone does not show which check has decided it. The history keeps the reasons. */
+export const reasonStarts = {
+  bodies: 'bodies ',
+  certificate: 'its certificate ',
+  declared: 'declared ',
+  filter: 'filter: ',
+  sameBody: 'another event of the same body ',
+  script: 'script: ',
+  subscriptions: 'the subscriptions ',
+  when: 'when: ',
+} as const;
+
 export interface TableReply {
   readonly status: number;
   readonly body: string;

@@ -17,6 +17,7 @@ import type { FilterView, ListMembership, Tried } from './filter.ts';
 import type { Handshake, HandshakeAnswer } from './handshake.ts';
 import { isCredentialHeader } from './kept-headers.ts';
 import { type SignatureHolder, sameSignature } from './record.ts';
+import { reasonStarts } from './reply.ts';
 import type { FollowedPlace } from './responses.ts';
 import { readTarget } from './routes.ts';
 import { readScriptOutcome, type ScriptResult } from './script-outcome.ts';
@@ -80,7 +81,7 @@ const maxHandshakeLength = 16_384;
 export function checkSize(context: RequestContext, facts: RequestFacts): Known {
   const declared = context.declaredBytes;
   if (declared === undefined || declared <= facts.maxBodyBytes()) return nothing;
-  return { outcome: { kind: 'tooLarge' }, reason: `declared ${declared} bytes` };
+  return { outcome: { kind: 'tooLarge' }, reason: `${reasonStarts.declared}${declared} bytes` };
 }
 
 export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs }: RuleInput): Known {
@@ -92,7 +93,7 @@ export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs 
     if (!facts.routesAreRead()) {
       return {
         outcome: { kind: 'unavailable' },
-        reason: 'the subscriptions could not be read; `agent webhook list` shows why',
+        reason: `${reasonStarts.subscriptions}could not be read; \`agent webhook list\` shows why`,
       };
     }
     if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
@@ -377,11 +378,11 @@ function asked(
 export function readScript(context: RequestContext, result: ScriptResult): Known {
   const verdict = readScriptOutcome(result, context.payload ?? {});
   if (verdict.kind === 'notBegun') {
-    return { outcome: { kind: 'unavailable' }, reason: `script: could not be started: ${verdict.why}` };
+    return { outcome: { kind: 'unavailable' }, reason: `${reasonStarts.script}could not be started: ${verdict.why}` };
   }
   if (verdict.kind === 'ignored' || verdict.kind === 'failed') {
     const kind = verdict.kind === 'failed' ? 'ignoredScriptFailed' : 'ignoredScript';
-    return { outcome: { kind, route: context.route?.name ?? '' }, reason: `script: ${verdict.why}` };
+    return { outcome: { kind, route: context.route?.name ?? '' }, reason: `${reasonStarts.script}${verdict.why}` };
   }
   return { payload: verdict.payload, script: verdict.kind };
 }
@@ -448,7 +449,7 @@ const maxReasonLength = 600;
 
 /** Describes which condition failed and what it saw, short enough for a table. */
 function unmatchedReason(tried: Tried, key: 'filter' | 'when' = 'filter'): string {
-  const text = `${key}: ${triedText(tried)}`;
+  const text = `${reasonStarts[key]}${triedText(tried)}`;
   return text.length > maxReasonLength ? `${cut(text, maxReasonLength)}…` : text;
 }
 

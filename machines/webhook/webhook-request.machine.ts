@@ -13,7 +13,7 @@ import type { ProfileName } from '../base/names.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
 import type { Route } from '../config/route.ts';
 import { isCertified } from '../config/sources.ts';
-import type { Outcome } from './reply.ts';
+import { type Outcome, reasonStarts } from './reply.ts';
 import type { FollowedPlace } from './responses.ts';
 import type { ScriptResult } from './script-outcome.ts';
 import type { SignedContent } from './signature.ts';
@@ -215,7 +215,10 @@ export const webhookRequestMachine = setup({
           target: 'answered',
           actions: {
             type: 'decide',
-            params: { outcome: { kind: 'overloaded' }, reason: 'bodies not yet verified fill max_unverified_bytes' },
+            params: {
+              outcome: { kind: 'overloaded' },
+              reason: `${reasonStarts.bodies}not yet verified fill max_unverified_bytes`,
+            },
           },
         },
         'body.aborted': 'abandoned',

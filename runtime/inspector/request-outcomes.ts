@@ -7,7 +7,7 @@
 import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { type EventRecord, firedJob } from '../../machines/webhook/record.ts';
-import type { OutcomeKind } from '../../machines/webhook/reply.ts';
+import { type OutcomeKind, reasonStarts } from '../../machines/webhook/reply.ts';
 import type { Check } from './event-wire.ts';
 
 /** In the order of the chart, each with its rule and its name as a check. */
@@ -163,63 +163,47 @@ export const endings: Partial<Record<OutcomeKind, Ending>> = {
 };
 
 /** Why a request is answered 503 while the journal is well, by the beginning of its reason. */
-const putOff: readonly (readonly [reason: string, ending: Ending])[] = [
-  [
-    'the subscriptions ',
-    {
-      decidedIn: 'routing',
-      verdict: 'Put off: its route is not known yet.',
-      cure: '`agent webhook list` shows why; the sender may try again after Retry-After.',
-    },
-  ],
-  [
-    'its certificate ',
-    {
-      decidedIn: 'verifying',
-      verdict: 'Put off: its signature could not be checked.',
-      cure: 'The sender may try again after Retry-After; `agent gateway logs` shows more.',
-    },
-  ],
-  [
-    'filter: ',
-    {
-      decidedIn: 'matching',
-      verdict: 'Put off: a filter could not be tried.',
-      cure: 'Correct the list that the reason names, as `agent config check` says; the sender may try again after Retry-After.',
-    },
-  ],
-  [
-    'when: ',
-    {
-      decidedIn: 'rendering',
-      verdict: 'Put off: a condition in `when` could not be tried.',
-      cure: 'Correct the list that the reason names, as `agent config check` says; the sender may try again after Retry-After.',
-    },
-  ],
-  [
-    'script: ',
-    {
-      decidedIn: 'transforming',
-      verdict: 'Put off: its script could not be started.',
-      cure: 'The sender may try again after Retry-After; `agent gateway logs` shows more.',
-    },
-  ],
-  [
-    'another event of the same body ',
-    {
-      decidedIn: 'claiming',
-      verdict: 'Put off: the events of a body are accepted together.',
-      cure: 'Correct what stopped the other event, which `agent events --status refused` lists beside this one.',
-    },
-  ],
-];
+const putOff: Readonly<Record<string, Ending>> = {
+  [reasonStarts.subscriptions]: {
+    decidedIn: 'routing',
+    verdict: 'Put off: its route is not known yet.',
+    cure: '`agent webhook list` shows why; the sender may try again after Retry-After.',
+  },
+  [reasonStarts.certificate]: {
+    decidedIn: 'verifying',
+    verdict: 'Put off: its signature could not be checked.',
+    cure: 'The sender may try again after Retry-After; `agent gateway logs` shows more.',
+  },
+  [reasonStarts.filter]: {
+    decidedIn: 'matching',
+    verdict: 'Put off: a filter could not be tried.',
+    cure: 'Correct the list that the reason names, as `agent config check` says; the sender may try again after Retry-After.',
+  },
+  [reasonStarts.when]: {
+    decidedIn: 'rendering',
+    verdict: 'Put off: a condition in `when` could not be tried.',
+    cure: 'Correct the list that the reason names, as `agent config check` says; the sender may try again after Retry-After.',
+  },
+  [reasonStarts.script]: {
+    decidedIn: 'transforming',
+    verdict: 'Put off: its script could not be started.',
+    cure: 'The sender may try again after Retry-After; `agent gateway logs` shows more.',
+  },
+  [reasonStarts.sameBody]: {
+    decidedIn: 'claiming',
+    verdict: 'Put off: the events of a body are accepted together.',
+    cure: 'Correct what stopped the other event, which `agent events --status refused` lists beside this one.',
+  },
+};
 
 /** Before the reason of a request that one event of its array has stopped. */
 const ofOneEvent = /^event \d+ of \d+: /;
 
 export function endingOf(outcome: OutcomeKind, { reason = '' }: Pick<EventRecord, 'reason'>): Ending | undefined {
   const other =
-    outcome === 'unavailable' ? putOff.find(([words]) => reason.replace(ofOneEvent, '').startsWith(words)) : undefined;
+    outcome === 'unavailable'
+      ? Object.entries(putOff).find(([words]) => reason.replace(ofOneEvent, '').startsWith(words))
+      : undefined;
   return other?.[1] ?? endings[outcome];
 }
 
@@ -230,7 +214,7 @@ export function outcomeOf(event: EventRecord): OutcomeKind | undefined {
   if (firedJob(event) !== undefined) return undefined;
   // Records of earlier versions have no `outcome`.
   if (status === 'duplicate') return 'duplicate';
-  if (status === 'ignored') return reason?.startsWith('script:') === true ? 'ignoredScript' : 'ignoredFilter';
+  if (status === 'ignored') return reason?.startsWith(reasonStarts.script) === true ? 'ignoredScript' : 'ignoredFilter';
   return undefined;
 }
 
@@ -239,9 +223,9 @@ export function decidedIn(outcome: OutcomeKind, event: EventRecord): RequestStat
   const { reason, scheme } = event;
   // A handshake in the headers alone is answered before the signature is checked.
   if (outcome === 'handshake') return scheme === undefined ? 'routing' : 'verifying';
-  if (outcome === 'tooLarge' && reason?.startsWith('declared') !== true) return 'readingBody';
+  if (outcome === 'tooLarge' && reason?.startsWith(reasonStarts.declared) !== true) return 'readingBody';
   // There was no room for its body, or for the events of its array.
-  if (outcome === 'overloaded') return reason?.startsWith('bodies') === true ? 'readingBody' : 'parsing';
+  if (outcome === 'overloaded') return reason?.startsWith(reasonStarts.bodies) === true ? 'readingBody' : 'parsing';
   return endingOf(outcome, event)?.decidedIn;
 }
 

@@ -9,7 +9,7 @@
 import type { ClaimDelivery, ClaimRequest, ClaimVerdict } from '../../actors/webhook/claim-delivery.ts';
 import { type JsonObject, stringify } from '../../machines/base/json.ts';
 import { maxItems } from '../../machines/webhook/body.ts';
-import { type Outcome, statusOf } from '../../machines/webhook/reply.ts';
+import { type Outcome, reasonStarts, statusOf } from '../../machines/webhook/reply.ts';
 import { partDigest } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { inTurns, type NextTurn } from '../system/turns.ts';
@@ -146,7 +146,7 @@ function createBatch(
       claimAll(ready, { claim, together }, settleAll);
       return;
     }
-    const reason = `another event of the same body stopped it: ${failed.reason ?? failed.outcome.kind}`;
+    const reason = `${reasonStarts.sameBody}stopped it: ${failed.reason ?? failed.outcome.kind}`;
     settleAll(
       ready.map(
         ({ settled }) =>
