@@ -10,10 +10,13 @@ import {
   type ActorRefFrom,
   type AnyActorLogic,
   type AnyActorRef,
+  type AnyStateMachine,
   createActor,
+  type EventFrom,
   type InputFrom,
   type OutputFrom,
   type Snapshot,
+  type SnapshotFrom,
 } from 'xstate';
 import { ChurnMap } from './churn-map.ts';
 import { createLeanActor, type LeanLogic } from './lean-actor.ts';
@@ -66,6 +69,14 @@ export interface PoolHandle<Input, Child = AnyActorRef> {
   each(visit: (key: string, child: Child) => boolean): void;
   /** Stops every child without any callback. */
   clear(): void;
+}
+
+/** The pool of a compiled chart: its children have the chart's states and context, and take its events. */
+export type ChartPool<Machine extends AnyStateMachine> = PoolHandle<InputFrom<Machine>, ChartRef<Machine>>;
+
+export interface ChartRef<Machine extends AnyStateMachine> extends Omit<AnyActorRef, 'getSnapshot' | 'send'> {
+  send(event: EventFrom<Machine>): void;
+  getSnapshot(): Pick<SnapshotFrom<Machine>, 'value' | 'context' | 'status' | 'hasTag'> & { readonly since: number };
 }
 
 interface Children {
@@ -140,7 +151,7 @@ export function createPool<Logic extends AnyActorLogic>(options: PoolOptions<Log
  * Replaces a pool that does not exist yet: it is empty and has no room, so that work waiting for room stays in the journal
  * until the pool exists.
  */
-export function absentPool<Input>(name: string): PoolHandle<Input> {
+export function absentPool(name: string): PoolHandle<never> {
   return {
     name,
     childMachine: 'actor',

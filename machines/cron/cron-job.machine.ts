@@ -9,7 +9,7 @@ import { assign, setup } from 'xstate';
 import { effect } from '../base/declare.ts';
 import { maxTimerMs } from '../base/timer.ts';
 
-export interface CronJobInput {
+interface CronJobInput {
   readonly profile: string;
   /** The job's id. */
   readonly job: string;

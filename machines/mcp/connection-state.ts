@@ -3,26 +3,20 @@
  * @see LIF-1 and LIF-7 in docs/specification.md
  */
 
-import type { PoolHandle } from '../base/pool.ts';
-import type { ConnectionContext, ConnectionInput } from './server-connection.machine.ts';
+import type { ChartPool, ChartRef } from '../base/pool.ts';
+import type { serverConnectionMachine } from './server-connection.machine.ts';
 
-export interface ConnectionSnapshot {
-  readonly value: string;
-  readonly since: number;
-  readonly context: ConnectionContext;
-}
+type Connection = typeof serverConnectionMachine;
 
-type AnyChild = NonNullable<ReturnType<PoolHandle<ConnectionInput>['get']>>;
-interface ConnectionRef extends Omit<AnyChild, 'getSnapshot'> {
-  getSnapshot(): ConnectionSnapshot;
-}
+export type ConnectionSnapshot = ReturnType<ChartRef<Connection>['getSnapshot']>;
+type State = ConnectionSnapshot['value'];
 
 /** The pool of the connections. */
-export type Connections = () => PoolHandle<ConnectionInput, ConnectionRef>;
+export type Connections = () => ChartPool<Connection>;
 
-const asleep: ReadonlySet<string> = new Set(['lazy', 'recycling']);
-const reachable: ReadonlySet<string> = new Set(['connected', 'connecting']);
-const down: ReadonlySet<string> = new Set(['backingOff', 'parked', 'needsLogin', 'failed']);
+const asleep: ReadonlySet<string> = new Set<State>(['lazy', 'recycling']);
+const reachable: ReadonlySet<string> = new Set<State>(['connected', 'connecting']);
+const down: ReadonlySet<string> = new Set<State>(['backingOff', 'parked', 'needsLogin', 'failed']);
 
 /** It has no session; a call wakes it. */
 export function isAsleep(state: string): boolean {

@@ -19,8 +19,6 @@ export interface DeliveryInput {
   readonly atMs: number;
 }
 
-export type DeliveryContext = DeliveryInput;
-
 export type DeliveryEvent =
   /** With the destination chat, if the target has chats. */
   | { readonly type: 'place.granted'; readonly atMs: number; readonly chat?: string }
@@ -51,7 +49,7 @@ const maxFailed = 20;
 export const deliveryMachine = setup({
   types: {
     input: {} as DeliveryInput,
-    context: {} as DeliveryContext,
+    context: {} as DeliveryInput,
     events: {} as DeliveryEvent,
     output: {} as DeliveryRecord,
   },

@@ -5,12 +5,12 @@
  * @see CLI-4 in docs/specification.md
  */
 
-import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
+import type { chatSessionMachine } from '../../machines/agent/chat-session.machine.ts';
 import { withQuestion } from '../../machines/agent/conversation.ts';
 import type { ToolOffer, Turn } from '../../machines/agent/model-talk.ts';
 import type { Spending } from '../../machines/agent/spending.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
+import type { ChartPool } from '../../machines/base/pool.ts';
 import type { AgentSettings } from '../../machines/config/settings.ts';
 
 export type TurnOutcome =
@@ -59,7 +59,7 @@ export interface ChatView extends Omit<Chats, 'turnEnded' | 'forget'> {
 }
 
 /** @param pool undefined before the servers' half runs, and after: terminals outlive it */
-export function createChats(pool: () => PoolHandle<ChatInput> | undefined): Chats {
+export function createChats(pool: () => ChartPool<typeof chatSessionMachine> | undefined): Chats {
   const rows = new Map<string, LiveChat>();
 
   return {

@@ -12,7 +12,6 @@ import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JobFinding, Opened } from '../../actors/webhook/claim-delivery.ts';
 import type { CompileOptions } from '../../machines/base/compile.ts';
-import type { CronJobInput } from '../../machines/cron/cron-job.machine.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
 import type { NextId } from '../system/ids.ts';
@@ -51,7 +50,7 @@ export interface CronHalf {
 export function assembleCron(ports: CronHalfPorts): CronHalf {
   const { root, home, keeper, hasRoom, open, nextId, nowMs, log } = ports;
   const fire = createFireCronJob({ keeper, hasRoom });
-  const pool = () => poolUnder<CronJobInput>(root(), 'cronJobs');
+  const pool = () => poolUnder(root(), 'cronJobs');
   const schedule = createCronSchedule({
     profiles() {
       const { profiles, documents } = home();

@@ -5,14 +5,13 @@
  * @see CRN-1, CRN-2 and PRF-2 in docs/specification.md
  */
 
-import type { AnyActorRef } from 'xstate';
 import type { FireCronJob, FiringVerdict } from '../../actors/cron/fire-cron-job.ts';
 import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts';
 import { type Document, unread } from '../../actors/documents.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
-import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
+import type { ChartPool, ChartRef } from '../../machines/base/pool.ts';
+import type { CronJobContext, cronJobMachine } from '../../machines/cron/cron-job.machine.ts';
 import { type CronJob, type JobRest, jobsMeant, restOf, restReason } from '../../machines/cron/job.ts';
 import type { NextId } from '../system/ids.ts';
 import type { Every } from '../system/ticks.ts';
@@ -21,7 +20,7 @@ export interface CronSchedulePorts {
   /** The served profiles with the document of their jobs. */
   readonly profiles: () => readonly { readonly profile: string; readonly document: Document }[];
   /** Undefined while the pool does not run. */
-  readonly pool: () => PoolHandle<CronJobInput> | undefined;
+  readonly pool: () => ChartPool<typeof cronJobMachine> | undefined;
   readonly fire: FireCronJob;
   readonly open: (opened: Opened) => void;
   readonly nextId: NextId;
@@ -114,7 +113,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     return document === undefined ? [] : jobsMeant(jobsIn(profile, document), ref);
   }
 
-  function reconcile(living: PoolHandle<CronJobInput>): void {
+  function reconcile(living: ChartPool<typeof cronJobMachine>): void {
     const standing = new Set<string>();
     for (const { profile, document } of ports.profiles()) {
       for (const job of jobsIn(profile, document)) {
@@ -130,7 +129,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     }
   }
 
-  function keep(living: PoolHandle<CronJobInput>, key: string, job: CronJob, profile: string): void {
+  function keep(living: ChartPool<typeof cronJobMachine>, key: string, job: CronJob, profile: string): void {
     const text = JSON.stringify(job);
     const before = received.get(key);
     if (before === text) {
@@ -146,7 +145,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     else chart.send({ type: 'job.changed', atMs: nowMs() });
   }
 
-  function respawn(living: PoolHandle<CronJobInput>, key: string, job: CronJob, profile: string): void {
+  function respawn(living: ChartPool<typeof cronJobMachine>, key: string, job: CronJob, profile: string): void {
     const atMs = crashed.get(key);
     if (atMs !== undefined && steadyMs() - atMs < respawnMs) return;
     crashed.delete(key);
@@ -154,7 +153,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   }
 
   /** After the clock was set every wait is wrong, so each chart plans again. */
-  function watchClock(living: PoolHandle<CronJobInput>): void {
+  function watchClock(living: ChartPool<typeof cronJobMachine>): void {
     const atMs = nowMs();
     const skew = atMs - steadyMs();
     const jumpMs = Math.round(skew - skewMs);
@@ -237,7 +236,7 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   };
 }
 
-function isPlanning(chart: AnyActorRef | undefined): boolean {
+function isPlanning(chart: ChartRef<typeof cronJobMachine> | undefined): boolean {
   return chart?.getSnapshot().value === 'planning';
 }
 

@@ -8,8 +8,8 @@ import type { CronEventRecord } from '../../actors/cron/fire-cron-job.ts';
 import type { JobsStore } from '../../actors/cron/jobs.store.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { defined } from '../../machines/base/json.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
-import type { CronJobContext, CronJobInput } from '../../machines/cron/cron-job.machine.ts';
+import type { ChartPool } from '../../machines/base/pool.ts';
+import type { cronJobMachine } from '../../machines/cron/cron-job.machine.ts';
 import { eventSummary } from '../../machines/webhook/record.ts';
 import type { FiringRow } from '../control/contract/jobs.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
@@ -42,22 +42,16 @@ export interface CronView {
 
 interface CronViewPorts {
   readonly schedule: CronSchedule;
-  readonly pool: () => PoolHandle<CronJobInput> | undefined;
+  readonly pool: () => ChartPool<typeof cronJobMachine> | undefined;
   readonly keeper: JournalKeeper;
   readonly redact: <Row extends object>(row: Row) => Row;
   readonly seenRun: SeenRun;
 }
 
-interface Seen {
-  readonly value: string;
-  readonly since: number;
-  readonly context: CronJobContext;
-}
-
 export function createCronView({ schedule, pool, keeper, redact, seenRun }: CronViewPorts): CronView {
   return {
     standing(profile, job) {
-      const seen = pool()?.get(cronKey(profile, job))?.getSnapshot() as Seen | undefined;
+      const seen = pool()?.get(cronKey(profile, job))?.getSnapshot();
       if (seen === undefined) return undefined;
       const { value, since, context } = seen;
       return {

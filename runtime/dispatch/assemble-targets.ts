@@ -11,7 +11,6 @@ import type { Logger } from '../../actors/ports.ts';
 import type { CompileOptions } from '../../machines/base/compile.ts';
 import {
   type PlatformContext,
-  type PlatformInput,
   platformConnectionMachine,
   type VerifyResult,
 } from '../../machines/dispatch/platform-connection.machine.ts';
@@ -30,7 +29,7 @@ export function assemblePlatforms(ports: PlatformsHalfPorts) {
   const { root, nowMs, log } = ports;
   const platforms = createPlatforms({
     ...ports,
-    pool: () => poolUnder<PlatformInput>(root(), 'platforms'),
+    pool: () => poolUnder(root(), 'platforms'),
     targetPorts: {
       now: nowMs,
       wait: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),

@@ -112,8 +112,7 @@ export function assembleWork(ports: WorkPorts) {
   const seenRun: SeenRun = (key, record, heldBy) => {
     // A queued run needs no look-up, and there may be ten thousand.
     if (record.status !== 'running' || keeper.isElsewhere(heldBy)) return record;
-    const chart: AnyActorRef | undefined = pools().runs.get(key);
-    return runAsSeen(record, chart?.getSnapshot().context.record as RunRecord | undefined);
+    return runAsSeen(record, pools().runs.get(key)?.getSnapshot().context.record);
   };
 
   /** Aborted at the end of a drain. Each delivery in progress listens. */

@@ -4,12 +4,10 @@
  * @see DIS-3 in docs/specification.md
  */
 
-import type { AnyActorRef } from 'xstate';
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
-import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 import { chartSettled } from './written.ts';
 
 export type CancelVerdict =
@@ -25,7 +23,7 @@ export type CancelVerdict =
   | { readonly kind: 'unknown' };
 
 interface CancelRunPorts {
-  readonly runs: () => PoolHandle<RunInput>;
+  readonly runs: () => WorkPools['runs'];
   readonly keeper: JournalKeeper;
   /** Reports the end of a run without a chart. */
   readonly ended: (key: string, record: RunRecord) => void;
@@ -55,14 +53,14 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
   }
 
   return async function cancel(key, by): Promise<CancelVerdict> {
-    const run: AnyActorRef | undefined = runs().get(key);
+    const run = runs().get(key);
     if (run !== undefined) {
       const ended = chartSettled(run, ['delivering'], patienceMs);
       run.send({ type: 'run.cancel', by });
       await ended;
       const seen = run.getSnapshot();
       const isEnded = seen.status !== 'active';
-      const record: RunRecord = seen.context.record;
+      const { record } = seen.context;
       if (record.status === 'cancelled') return isEnded ? { kind: 'cancelled' } : { kind: 'notified' };
       return isEnded || record.status === 'delivering' ? { kind: 'over', status: record.status } : { kind: 'notified' };
     }

@@ -1,6 +1,6 @@
 /** Provides the effects of the delivery chart: its slot, its record and the sending. */
 
-import { type AnyActorRef, fromPromise } from 'xstate';
+import { fromPromise } from 'xstate';
 import { createStopSignal, type StopSignal } from '../../actors/stop-signal.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
 import { ChurnMap } from '../../machines/base/churn-map.ts';
@@ -57,8 +57,7 @@ export function wireDelivery(ports: DeliveryPorts) {
     const held = ports.writer.held('deliveries', key).find(({ collection }) => collection === 'runs');
     // A change of `runs` contains a RunRecord.
     if (held !== undefined) return held.value as RunRecord;
-    const chart: AnyActorRef | undefined = ports.pools().runs.get(key);
-    const seen = chart?.getSnapshot();
+    const seen = ports.pools().runs.get(key)?.getSnapshot();
     return seen?.value === 'delivering' ? seen.context.record : undefined;
   }
 

@@ -5,7 +5,6 @@
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AnyActorRef } from 'xstate';
 import type { StoredRecord, Write } from '../../actors/store/journal.ts';
 import { collectionOf } from '../../actors/store/record-writer.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
@@ -96,7 +95,7 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
     const living = pools().deliveries.get(key);
     if (living !== undefined) {
       if (record.status === 'sending') throw new Refusal('delivery-under-way', `delivery "${key}" is being sent now`);
-      if (isBeingDropped(living)) throw changed(key);
+      if (living.getSnapshot().context.record.status === 'dropped') throw changed(key);
       living.send({ type: 'delivery.retry' });
       return;
     }
@@ -116,7 +115,7 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
     if (living !== undefined) {
       const state = living.getSnapshot().value;
       const isWaiting = state === 'queued' || state === 'waitingToRetry';
-      if (!isWaiting && !isBeingDropped(living))
+      if (!isWaiting && living.getSnapshot().context.record.status !== 'dropped')
         throw new Refusal('delivery-under-way', `delivery "${key}" is being sent now`);
       // A chart that cannot write its outcome does not end.
       const dropped = chartSettled(living, ['unrecorded']);
@@ -303,11 +302,6 @@ function deadLettersOf(query: DeadLetterQuery): Choice {
 
 function changed(key: string): Refusal {
   return new Refusal('delivery-under-way', `delivery "${key}" has just changed; look at it again`);
-}
-
-/** Whether a person has dropped it and the record is not on disk yet. */
-function isBeingDropped(chart: AnyActorRef): boolean {
-  return chart.getSnapshot().context.record?.status === 'dropped';
 }
 
 function joined(one: Sweep, other: Sweep): Sweep {

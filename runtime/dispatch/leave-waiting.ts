@@ -7,17 +7,15 @@
 import type { AnyActorRef } from 'xstate';
 import type { RecordChange, RecordWriter } from '../../actors/store/record-writer.ts';
 import type { Batches } from '../../actors/webhook/batches.ts';
-import { type DeliveryRecord, orderOf, type RunRecord } from '../../machines/webhook/record.ts';
+import type { PoolHandle } from '../../machines/base/pool.ts';
+import { orderOf } from '../../machines/webhook/record.ts';
 import type { WorkPools } from '../system/work-pools.ts';
 import { type RecordPorts, unread } from './written.ts';
 
-const waitingRuns = ['queued', 'postponed', 'unbegun'];
-const waitingDeliveries = ['queued', 'waitingToRetry'];
-
 /** Resolves when everything is on disk; what could not be written becomes free at the end of the session. */
 export async function leaveWaiting({ keeper, writer, pools }: Omit<RecordPorts, 'nowMs'>): Promise<void> {
-  const runs = chartsOf(pools().runs, waitingRuns).map(({ key, chart }) => {
-    const record: RunRecord = chart.getSnapshot().context.record;
+  const runs = chartsOf(pools().runs, ['queued', 'postponed', 'unbegun']).map(({ key, chart }) => {
+    const { record } = chart.getSnapshot().context;
     return leave(chart, { collection: 'runs', key, value: record, dueAtMs: record.queuedAtMs, free: true }, writer);
   });
   await Promise.all([...runs, leaveDeliveries({ writer, pools })]);
@@ -26,8 +24,8 @@ export async function leaveWaiting({ keeper, writer, pools }: Omit<RecordPorts, 
 
 /** The same for deliveries alone, if another gateway leads. */
 export async function leaveDeliveries({ writer, pools }: Pick<RecordPorts, 'writer' | 'pools'>): Promise<void> {
-  const left = chartsOf(pools().deliveries, waitingDeliveries).map(({ key, chart }) => {
-    const value: DeliveryRecord = chart.getSnapshot().context.record;
+  const left = chartsOf(pools().deliveries, ['queued', 'waitingToRetry']).map(({ key, chart }) => {
+    const value = chart.getSnapshot().context.record;
     const dueAtMs = value.dueAtMs ?? orderOf(value);
     return leave(chart, { collection: 'deliveries', key, value, dueAtMs, free: true }, writer);
   });
@@ -47,10 +45,13 @@ export function leaveBatches({ batches, pools }: { readonly batches: Batches; re
 }
 
 /** A list, because ending a chart must not change the pool during the iteration. */
-function chartsOf({ each }: Pick<WorkPools['runs'], 'each'>, states: readonly string[]) {
-  const found: { readonly key: string; readonly chart: AnyActorRef }[] = [];
+function chartsOf<Chart extends { getSnapshot(): { readonly value: unknown } }>(
+  { each }: Pick<PoolHandle<never, Chart>, 'each'>,
+  states: readonly ReturnType<Chart['getSnapshot']>['value'][],
+) {
+  const found: { readonly key: string; readonly chart: Chart }[] = [];
   each((key, chart) => {
-    if (states.includes(String(chart.getSnapshot().value))) found.push({ key, chart });
+    if (states.includes(chart.getSnapshot().value)) found.push({ key, chart });
     return true;
   });
   return found;

@@ -17,13 +17,14 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { defined } from '../../machines/base/json.ts';
 import { inProfile } from '../../machines/base/names.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
+import type { ChartPool, ChartRef } from '../../machines/base/pool.ts';
 import type { PlatformSettings } from '../../machines/config/settings.ts';
 import { canonicalTarget, targetTitle } from '../../machines/config/targets.ts';
 import { paceOf } from '../../machines/dispatch/pace.ts';
 import type {
   PlatformContext,
   PlatformInput,
+  platformConnectionMachine,
   VerifyResult,
 } from '../../machines/dispatch/platform-connection.machine.ts';
 import type { SendOutcome } from '../../machines/dispatch/send-outcome.ts';
@@ -34,7 +35,7 @@ import { createTargetQueue, type TargetQueue } from './target-queue.ts';
 export interface LiveTargetsPorts {
   readonly home: () => LoadedHome;
   /** Undefined while the pool does not run. */
-  readonly pool: () => PoolHandle<PlatformInput> | undefined;
+  readonly pool: () => ChartPool<typeof platformConnectionMachine> | undefined;
   readonly targetPorts: TargetOwner['ports'];
   readonly wake: (callback: () => void, waitMs: number) => () => void;
   readonly nowMs: () => number;
@@ -62,12 +63,7 @@ export interface LiveTarget {
   lastAskedMs: number;
 }
 
-/** The snapshot of a connection's chart. */
-interface PlatformConnection {
-  readonly value: string;
-  readonly since: number;
-  readonly context: PlatformContext;
-}
+type PlatformConnection = ReturnType<ChartRef<typeof platformConnectionMachine>['getSnapshot']>;
 
 const logSettings: PlatformSettings = { enabled: true, timeoutMs: 10_000, options: {} };
 
@@ -150,7 +146,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
   }
 
   function stateOf(key: string): PlatformConnection | undefined {
-    return pool()?.get(key)?.getSnapshot() as PlatformConnection | undefined;
+    return pool()?.get(key)?.getSnapshot();
   }
 
   function spawn(key: string): void {

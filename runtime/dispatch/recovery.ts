@@ -5,12 +5,13 @@
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AnyActorRef } from 'xstate';
 import type { Logger } from '../../actors/ports.ts';
 import type { Collection, Journal, Put, StoredRecord, Taken, Write } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordChange } from '../../actors/store/record-writer.ts';
 import type { Batches } from '../../actors/webhook/batches.ts';
+import type { ChartRef } from '../../machines/base/pool.ts';
+import type { agentRunMachine } from '../../machines/webhook/agent-run.machine.ts';
 import { interruptedDelivery, interruptedRun } from '../../machines/webhook/interruption.ts';
 import { type DeliveryRecord, isOver, orderOf } from '../../machines/webhook/record.ts';
 import { deliveryQueue, fullQueues, type Memory, roomFor } from '../../machines/webhook/work-queue.ts';
@@ -197,8 +198,8 @@ export async function recoverGroups(ports: ResumePorts, signal = ports.signal())
  * has ended or left since. Other lost work is detected at its next write.
  */
 export async function endLostRuns(ports: ResumePorts): Promise<void> {
-  const isRunning = (run: AnyActorRef): boolean => run.getSnapshot().value === 'running';
-  const running = new Map<string, AnyActorRef>();
+  const isRunning = (run: ChartRef<typeof agentRunMachine>): boolean => run.getSnapshot().value === 'running';
+  const running = new Map<string, ChartRef<typeof agentRunMachine>>();
   ports.pools().runs.each((key, run) => {
     if (isRunning(run)) running.set(key, run);
     return true;

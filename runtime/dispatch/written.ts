@@ -43,7 +43,11 @@ export async function readAgain<Value>(read: () => Promise<Value>, pauseMs = rea
 }
 
 /** Resolves when a chart has ended or is in one of these states, or the time is over. */
-export function chartSettled(chart: AnyActorRef, states: readonly string[], patienceMs?: number): Promise<void> {
+export function chartSettled<Chart extends AnyActorRef>(
+  chart: Chart,
+  states: readonly ReturnType<Chart['getSnapshot']>['value'][],
+  patienceMs?: number,
+): Promise<void> {
   return new Promise((resolve) => {
     const settle = (): void => {
       clearTimeout(timer);

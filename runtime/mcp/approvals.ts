@@ -6,7 +6,7 @@
 
 import type { Logger } from '../../actors/ports.ts';
 import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
+import type { ChartPool } from '../../machines/base/pool.ts';
 import { shownText, withoutGaps, wordInSentence } from '../../machines/base/shown-json.ts';
 import { type ApprovalContext, type ApprovalInput, approvalMachine } from '../../machines/mcp/approval.machine.ts';
 import { type ApprovalRule, isCovered, type Remember, type RuledCall } from '../../machines/mcp/approval-rules.ts';
@@ -109,7 +109,7 @@ export interface Approvals {
 
 /** @param mark the mark of this start, so that an id from an earlier start never matches a new question */
 export function createApprovals(
-  pool: () => PoolHandle<ApprovalInput>,
+  pool: () => ChartPool<typeof approvalMachine>,
   nowMs: () => number,
   mark: string,
   log?: Pick<Logger, 'warnOnce'>,
@@ -176,7 +176,7 @@ export function createApprovals(
   function grantAlike({ id, run, server, tool }: ApprovalContext, by: string): void {
     const alike: string[] = [];
     pool().each((other, child) => {
-      const asked = child.getSnapshot().context as ApprovalContext;
+      const asked = child.getSnapshot().context;
       const call = waiting.get(other)?.call;
       if (other === id || asked.run !== run || asked.server !== server || asked.tool !== tool) return true;
       if (call !== undefined && isAllowed(run, { server, tool, definition: call.definition })) alike.push(other);
@@ -251,7 +251,7 @@ export function createApprovals(
     list() {
       const rows: ApprovalRow[] = [];
       pool().each((_, child) => {
-        rows.push(waitingRow(child.getSnapshot().context as ApprovalContext));
+        rows.push(waitingRow(child.getSnapshot().context));
         return true;
       });
       return rows;
@@ -266,7 +266,7 @@ export function createApprovals(
     ofRun(run) {
       const found: WaitingQuestion[] = [];
       pool().each((_, child) => {
-        const context = child.getSnapshot().context as ApprovalContext;
+        const context = child.getSnapshot().context;
         if (context.run === run) found.push(context);
         return true;
       });
@@ -275,7 +275,7 @@ export function createApprovals(
     runsThatWait() {
       const oldest = new Map<string, string>();
       pool().each((id, child) => {
-        const { run } = child.getSnapshot().context as ApprovalContext;
+        const { run } = child.getSnapshot().context;
         if (run !== undefined && !oldest.has(run)) oldest.set(run, id);
         return true;
       });

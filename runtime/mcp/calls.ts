@@ -8,10 +8,10 @@ import { setMaxListeners } from 'node:events';
 import type { Progress } from '../../actors/mcp/direct-calls.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
+import type { ChartPool } from '../../machines/base/pool.ts';
 import { type CallFault, gatewayIsNotUp } from '../../machines/mcp/call-faults.ts';
 import type { OfferMethod } from '../../machines/mcp/offers.ts';
-import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
+import type { CallOutput, toolCallMachine } from '../../machines/mcp/tool-call.machine.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type { ApprovalQuestion } from './approvals.ts';
 import type { RegisteredTool } from './registry.ts';
@@ -110,7 +110,7 @@ const notTaken: CallAnswer = { kind: 'fault', fault: gatewayIsNotUp };
 
 /** @param withdraw withdraws the question of a call */
 export function createCalls(
-  pool: () => PoolHandle<CallInput>,
+  pool: () => ChartPool<typeof toolCallMachine>,
   nowMs: () => number = Date.now,
   withdraw: (approval: string) => void = () => {},
 ): Calls {

@@ -5,12 +5,12 @@
  */
 
 import type { ServerTool } from '../../machines/agent/toolset.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
+import type { ChartPool } from '../../machines/base/pool.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
 import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
-import type { CallInput } from '../../machines/mcp/tool-call.machine.ts';
+import type { CallEvent, toolCallMachine } from '../../machines/mcp/tool-call.machine.ts';
 import { toolPrefix } from '../../machines/mcp/tool-name.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
 
@@ -39,16 +39,16 @@ interface AbsentServer {
   readonly code?: CallFault['code'];
 }
 
+type ReachEvent = Extract<CallEvent, { readonly type: 'server.reached' | 'server.unreachable' }>;
+
 interface WaitingCall {
   readonly id: string;
-  readonly send: (
-    event: { readonly type: 'server.reached' } | { readonly type: 'server.unreachable'; readonly why: string },
-  ) => void;
+  readonly send: (event: ReachEvent) => void;
 }
 
 interface ReachPorts {
   readonly connections: Connections;
-  readonly calls: () => PoolHandle<CallInput>;
+  readonly calls: () => ChartPool<typeof toolCallMachine>;
   /** Whether the configuration has the entry of a connection. */
   readonly configured: (key: string) => boolean;
   /** Milliseconds that only rise, by which the breakers open and close. */
@@ -58,7 +58,7 @@ interface ReachPorts {
 export function createReach({ connections, calls, configured, steadyMs }: ReachPorts): Reach {
   const waiting = new Map<string, Set<string>>();
 
-  function reportAll(key: string, event: { readonly type: string }): void {
+  function reportAll(key: string, event: ReachEvent): void {
     const ids = waiting.get(key);
     waiting.delete(key);
     for (const id of ids ?? []) calls().get(id)?.send(event);
@@ -107,8 +107,7 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
     isAwaited: (key) => waiting.has(key),
     reached: (key) => reportAll(key, { type: 'server.reached' }),
     unreachable(key, why, code) {
-      const event = { type: 'server.unreachable', why, ...(code === undefined ? {} : { code }) };
-      reportAll(key, event);
+      reportAll(key, { type: 'server.unreachable', why, ...(code === undefined ? {} : { code }) });
     },
   };
 }

@@ -7,8 +7,8 @@
 import type { AskingCall } from '../../actors/mcp/open-calls.ts';
 import type { RequestAnswer, RequestHandlers } from '../../actors/mcp/open-session.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
-import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
+import type { ChartPool } from '../../machines/base/pool.ts';
+import type { ServerRequestInput, serverRequestMachine } from '../../machines/mcp/server-request.machine.ts';
 import { maxUnfilled } from '../../machines/mcp/server-request.ts';
 
 export interface LiveServerRequest {
@@ -62,7 +62,7 @@ const windowMs = 60_000;
 
 /** @param withdraw withdraws the question of a form */
 export function createServerRequests(
-  pool: () => PoolHandle<ServerRequestInput>,
+  pool: () => ChartPool<typeof serverRequestMachine>,
   steadyMs: () => number,
   withdraw: (approval: string) => void = () => {},
 ): ServerRequests {

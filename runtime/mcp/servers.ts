@@ -13,17 +13,12 @@ import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cac
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
-import type { ChatInput } from '../../machines/agent/chat-session.machine.ts';
 import type { ToolOffer } from '../../machines/agent/model-talk.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
-import { absentPool, type PoolHandle } from '../../machines/base/pool.ts';
+import { absentPool } from '../../machines/base/pool.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
-import type { ApprovalInput } from '../../machines/mcp/approval.machine.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
-import type { ConnectionInput } from '../../machines/mcp/server-connection.machine.ts';
-import type { ServerRequestInput } from '../../machines/mcp/server-request.machine.ts';
-import type { CallInput, CallOutput } from '../../machines/mcp/tool-call.machine.ts';
-import type { LoginInput } from '../../machines/oauth/login-step.ts';
+import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { ChatTurnPorts } from '../agent/chat-turn.ts';
 import { wireChatSession } from '../agent/chat-wiring.ts';
 import { type Chats, createChats } from '../agent/chats.ts';
@@ -105,12 +100,9 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const gateway = (profile: string): string => `${start}/${profile}`;
   const profileOf = (profile: string) => home().profiles.get(profile);
   /** Calls may arrive before a pool runs; sessions and abort signals may send events after it has stopped. */
-  const pool =
-    <Input>(name: ServersPool) =>
-    (): PoolHandle<Input> =>
-      poolUnder<Input>(root(), name) ?? absentPool(name);
-  const connections: Connections = pool<ConnectionInput>('connections');
-  const callPool = pool<CallInput>('calls');
+  const pool = (name: ServersPool) => () => poolUnder(root(), name) ?? absentPool(name);
+  const connections: Connections = pool('connections');
+  const callPool = pool('calls');
 
   const registries = new Map<string, Registry>();
   const registry = (profile: string): Registry => made(registries, profile, () => createRegistry(log, redactor.known));
@@ -138,11 +130,11 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     nowMs,
   });
   const { settings } = reconcile;
-  const approvals = createApprovals(pool<ApprovalInput>('approvals'), nowMs, newMark(), log);
-  const requests = createServerRequests(pool<ServerRequestInput>('serverRequests'), steadyMs, approvals.withdraw);
+  const approvals = createApprovals(pool('approvals'), nowMs, newMark(), log);
+  const requests = createServerRequests(pool('serverRequests'), steadyMs, approvals.withdraw);
   const calls = redactedCalls(tracedCalls(createCalls(callPool, nowMs, approvals.withdraw), tracing), redactor.text);
   const memory = createCallMemory();
-  const chats = createChats(() => poolUnder<ChatInput>(root(), 'chats'));
+  const chats = createChats(() => poolUnder(root(), 'chats'));
   const settled = createSettled(connections);
   const chatPorts = (profile: string): ChatTurnPorts => ({
     registry: () => registries.get(profile),
@@ -156,8 +148,8 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const { logins, credentials, storeTokens, browserLogins, deviceLogins } = assembleLogins({
     home: paths.home,
     documents: () => home().documents,
-    browser: pool<LoginInput>('browserLogins'),
-    device: pool<LoginInput>('deviceLogins'),
+    browser: pool('browserLogins'),
+    device: pool('deviceLogins'),
     compiling,
     redactor,
     changed: (profile, server) =>

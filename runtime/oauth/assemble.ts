@@ -10,8 +10,10 @@ import { type Credentials, createCredentials } from '../../actors/oauth/credenti
 import type { Logger } from '../../actors/ports.ts';
 import type { CompileOptions } from '../../machines/base/compile.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
+import type { ChartPool } from '../../machines/base/pool.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
+import type { browserLoginMachine } from '../../machines/oauth/browser-login.machine.ts';
+import type { deviceLoginMachine } from '../../machines/oauth/device-login.machine.ts';
 import type { LoginEnd, LoginInput } from '../../machines/oauth/login-step.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { createChartPool } from '../system/pools.ts';
@@ -25,8 +27,8 @@ interface LoginHalfPorts {
   /** The folder of the home. */
   readonly home: string;
   readonly documents: () => Documents;
-  readonly browser: () => PoolHandle<LoginInput>;
-  readonly device: () => PoolHandle<LoginInput>;
+  readonly browser: () => ChartPool<typeof browserLoginMachine>;
+  readonly device: () => ChartPool<typeof deviceLoginMachine>;
   readonly compiling: CompileOptions;
   readonly redactor: Pick<Redactor, 'learnNext'>;
   /** The credentials of a server have changed. */

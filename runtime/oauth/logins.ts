@@ -9,8 +9,10 @@ import type { IssuedCode } from '../../actors/oauth/device-authorization.ts';
 import type { Discovery } from '../../actors/oauth/discover.ts';
 import type { OauthFetch } from '../../actors/oauth/oauth-fetch.ts';
 import { inProfile } from '../../machines/base/names.ts';
-import type { PoolHandle } from '../../machines/base/pool.ts';
+import type { ChartPool } from '../../machines/base/pool.ts';
+import type { browserLoginMachine } from '../../machines/oauth/browser-login.machine.ts';
 import type { OauthClient, StoredClient } from '../../machines/oauth/client-identity.ts';
+import type { deviceLoginMachine } from '../../machines/oauth/device-login.machine.ts';
 import type { LoginInput } from '../../machines/oauth/login-step.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
 import type { TokenRecord } from '../../machines/oauth/token-record.ts';
@@ -80,8 +82,8 @@ interface Row {
 }
 
 export function createLogins(pools: {
-  readonly browser: () => PoolHandle<LoginInput>;
-  readonly device: () => PoolHandle<LoginInput>;
+  readonly browser: () => ChartPool<typeof browserLoginMachine>;
+  readonly device: () => ChartPool<typeof deviceLoginMachine>;
 }): Logins {
   const rows = new Map<string, Row>();
   const ending = 'the gateway stops';

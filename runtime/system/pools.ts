@@ -33,7 +33,7 @@ export function createChartPool<Machine extends AnyStateMachine>(
 }
 
 /** Undefined while the pool does not run. */
-export function poolUnder<Input>(root: AnyActorRef, name: string): PoolHandle<Input> | undefined {
+export function poolUnder(root: AnyActorRef, name: string): PoolHandle<never> | undefined {
   const ref: AnyActorRef | undefined = root.system.get(name);
   return ref && poolHandle(ref);
 }

@@ -5,18 +5,18 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
-import { absentPool, type PoolHandle, poolHandle } from '../../machines/base/pool.ts';
-import type { RunInput } from '../../machines/webhook/agent-run.machine.ts';
-import type { GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
-import type { DeliveryInput } from '../../machines/webhook/delivery.machine.ts';
+import { absentPool, type ChartPool, type PoolHandle, poolHandle } from '../../machines/base/pool.ts';
+import type { agentRunMachine } from '../../machines/webhook/agent-run.machine.ts';
+import type { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
+import type { deliveryMachine } from '../../machines/webhook/delivery.machine.ts';
 import { type DeliveryRecord, type EventRecord, outcomeOf, type RunRecord } from '../../machines/webhook/record.ts';
-import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
+import type { webhookRequestMachine } from '../../machines/webhook/webhook-request.machine.ts';
 
 export interface WorkPools {
-  readonly requests: PoolHandle<RequestInput>;
-  readonly groups: PoolHandle<GroupInput>;
-  readonly runs: PoolHandle<RunInput>;
-  readonly deliveries: PoolHandle<DeliveryInput>;
+  readonly requests: ChartPool<typeof webhookRequestMachine>;
+  readonly groups: ChartPool<typeof coalescingGroupMachine>;
+  readonly runs: ChartPool<typeof agentRunMachine>;
+  readonly deliveries: ChartPool<typeof deliveryMachine>;
   /** Spawns the chart for an event that is now on disk, or notifies the one that runs. */
   open(opened: Opened): void;
   /** Lets a direct delivery go on without the sender that waited for it. */
@@ -74,7 +74,7 @@ export function createStandingPools(
   };
 }
 
-function handlesBy(handle: <Input>(name: string) => PoolHandle<Input>): PoolHandles {
+function handlesBy(handle: (name: string) => PoolHandle<never>): PoolHandles {
   return {
     requests: handle('requests'),
     groups: handle('groups'),

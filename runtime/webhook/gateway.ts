@@ -4,7 +4,6 @@ import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
 import type { Places } from '../../actors/dispatch/places.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { PoolHandle } from '../../machines/base/pool.ts';
-import type { DeliveryContext } from '../../machines/webhook/delivery.machine.ts';
 import { type GatewayContext, gatewayMachine } from '../../machines/webhook/gateway.machine.ts';
 import { isWaitedFor } from '../../machines/webhook/record.ts';
 import type { HttpServerKeeper } from '../http/http-server-keeper.ts';
@@ -126,7 +125,10 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
     const flushing = childrenWhere(groups, isUnderWay);
     const running = childrenWhere(runs, isUnderWay);
     // Deliveries that wait for their turn or next attempt are on disk anyway; only those with a waiting sender count.
-    const sending = childrenWhere(deliveries, (delivery) => isUnderWay(delivery) || isWaitedFor(recordOf(delivery)));
+    const sending = childrenWhere(
+      deliveries,
+      (delivery) => isUnderWay(delivery) || isWaitedFor(delivery.getSnapshot().context.record),
+    );
     const underWay = [...flushing, ...running, ...sending];
     if (underWay.length === 0 || signal.aborted) return;
     // An event that joined while a batch was being opened has begun the next batch.
@@ -148,15 +150,8 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
 /** A drain waits for a batch until its run is on disk, and for a run or a delivery until its end is on disk. */
 const isUnderWay = (child: AnyActorRef): boolean => child.getSnapshot().hasTag('underWay');
 
-function recordOf(delivery: AnyActorRef): DeliveryContext['record'] {
-  return delivery.getSnapshot().context.record;
-}
-
-function childrenWhere(
-  pool: Pick<PoolHandle<unknown>, 'each'>,
-  matches: (child: AnyActorRef) => boolean,
-): AnyActorRef[] {
-  const found: AnyActorRef[] = [];
+function childrenWhere<Child>(pool: Pick<PoolHandle<never, Child>, 'each'>, matches: (child: Child) => boolean) {
+  const found: Child[] = [];
   pool.each((_, child) => {
     if (matches(child)) found.push(child);
     return true;
