@@ -163,7 +163,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     nowMs,
   });
   const overview = createOverview({
-    root: rootOf,
+    pools: webhooks.replay.pools,
     host: () => host,
     keeper,
     events: stats,

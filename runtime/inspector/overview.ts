@@ -5,14 +5,10 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { fewOfEach } from '../../machines/base/few-of-each.ts';
-import { isPool, poolHandle } from '../../machines/base/pool.ts';
 import { rangeSpans, readRange } from '../../machines/base/time-range.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
-import type { RunContext } from '../../machines/webhook/agent-run.machine.ts';
-import type { DeliveryRecord } from '../../machines/webhook/record.ts';
 import { type CommandHost, daemonOf } from '../control/command.ts';
 import type { ApprovalRow } from '../control/contract/approvals.ts';
 import type { OpenCounts, Overview, OverviewChoice, OverviewService } from '../control/contract/overview.ts';
@@ -22,11 +18,12 @@ import type { DaemonView } from '../control/view.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
 import { type OpenFailures, openFailures } from '../dispatch/open-failures.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { WorkPools } from '../system/work-pools.ts';
 import { routeHealth, serverHealth, targetHealth, topOf } from './overview-health.ts';
 import { faultsOf, needsOf } from './overview-needs.ts';
 
 export interface OverviewPorts {
-  readonly root: () => AnyActorRef;
+  readonly pools: () => Pick<WorkPools, 'deliveries' | 'groups' | 'runs'>;
   readonly host: () => CommandHost;
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
   readonly events: Pick<EventStats, 'count' | 'countRoutes'>;
@@ -82,7 +79,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
 
   /**
    * @param elsewhere the open questions of other gateways
-   * @param mostMs how long each reading of the history may take
+   * @param maxMs how long each reading of the history may take
    */
   async function gather(
     { range, profile }: OverviewChoice,
@@ -101,7 +98,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const { all, routes: counted } = await events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile, maxMs);
     const servers = ofProfile(daemon.mcp.list());
     const targets = ofProfile(daemon.deliveryService.targets());
-    const sending = deliveriesLoad(ports.root(), profile);
+    const sending = deliveriesLoad(ports.pools(), profile);
     const groups = await failures.groups(profile);
     const everyRoute = routesOf(inForce);
     const routes = ofProfile(everyRoute);
@@ -274,26 +271,6 @@ function routesOf(inForce: RoutedHome | undefined): readonly RouteOf[] {
   return [...new Map(all.reverse().map(({ route }) => [`${route.profile}/${route.name}`, route])).values()];
 }
 
-interface ChildSnapshot<Context> {
-  readonly value: unknown;
-  readonly context: Context;
-  hasTag(tag: string): boolean;
-}
-
-/** Calls back with the key and the snapshot of each child of a pool. */
-function eachOf<Context>(
-  root: AnyActorRef,
-  pool: 'deliveries' | 'groups' | 'runs',
-  visit: (key: string, snapshot: ChildSnapshot<Context>) => void,
-): void {
-  const ref: AnyActorRef | undefined = root.system.get(pool);
-  if (ref === undefined || !isPool(ref)) return;
-  poolHandle(ref).each((key, child) => {
-    visit(key, child.getSnapshot() as ChildSnapshot<Context>);
-    return true;
-  });
-}
-
 interface DeliveriesLoad {
   /** How many wait for their next try, by `profile/route`. */
   readonly retrying: ReadonlyMap<string, number>;
@@ -301,15 +278,17 @@ interface DeliveriesLoad {
   readonly delivering: number;
 }
 
-function deliveriesLoad(root: AnyActorRef, only: string | undefined): DeliveriesLoad {
+function deliveriesLoad({ deliveries }: Pick<WorkPools, 'deliveries'>, only: string | undefined): DeliveriesLoad {
   const retrying = new Map<string, number>();
   let delivering = 0;
-  eachOf<{ readonly record: DeliveryRecord }>(root, 'deliveries', (_, { value, context }) => {
+  deliveries.each((_, delivery) => {
+    const { value, context } = delivery.getSnapshot();
     const { profile, route } = context.record;
-    if (only !== undefined && profile !== only) return;
+    if (only !== undefined && profile !== only) return true;
     const key = `${profile}/${route}`;
     if (value === 'waitingToRetry') retrying.set(key, (retrying.get(key) ?? 0) + 1);
     else delivering += 1;
+    return true;
   });
   return { retrying, delivering };
 }
@@ -317,15 +296,17 @@ function deliveriesLoad(root: AnyActorRef, only: string | undefined): Deliveries
 /** The runs of a profile, as `load` counts them for all. */
 function loadOf(
   profile: string,
-  { root, runsThatWait }: OverviewPorts,
+  { pools, runsThatWait }: OverviewPorts,
 ): { readonly running: number; readonly queued: number; readonly asking: number } {
   const asking = runsThatWait();
   const counts = { running: 0, queued: 0, asking: 0 };
-  eachOf<RunContext>(root(), 'runs', (key, run) => {
-    if (run.context.record.profile !== profile) return;
+  pools().runs.each((key, chart) => {
+    const run = chart.getSnapshot();
+    if (run.context.record.profile !== profile) return true;
     if (asking.has(key)) counts.asking += 1;
     if (run.hasTag('holdsSlot')) counts.running += 1;
     else if (run.value === 'queued') counts.queued += 1;
+    return true;
   });
   return counts;
 }
@@ -336,8 +317,10 @@ function openCounts(
   profile: string | undefined,
 ): OpenCounts {
   let batching = 0;
-  eachOf<{ readonly profile: string; readonly burst: unknown }>(ports.root(), 'groups', (_, { context: group }) => {
-    if (group.burst !== null && (profile === undefined || group.profile === profile)) batching += 1;
+  ports.pools().groups.each((_, group) => {
+    const { burst, profile: its } = group.getSnapshot().context;
+    if (burst !== null && (profile === undefined || its === profile)) batching += 1;
+    return true;
   });
   const { running, waiting } = ports.load();
   const own = profile === undefined ? undefined : loadOf(profile, ports);

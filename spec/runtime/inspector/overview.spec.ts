@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { createActor, createMachine } from 'xstate';
+import { absentPool } from '../../../machines/base/pool.ts';
 import type { ApprovalRow } from '../../../runtime/control/contract/approvals.ts';
 import type { Overview } from '../../../runtime/control/contract/overview.ts';
 import { createOverview, type OverviewPorts } from '../../../runtime/inspector/overview.ts';
@@ -13,7 +13,7 @@ function stage(t: Test, more: Partial<OverviewPorts> & { readonly nodes?: unknow
     status: () => ({ config: {}, webhook: {}, journal: 'ready' }),
   };
   const overview = createOverview({
-    root: () => createActor(createMachine({})).start(),
+    pools: () => ({ deliveries: absentPool('deliveries'), groups: absentPool('groups'), runs: absentPool('runs') }),
     host: () => ({ daemon, nodes }) as never,
     keeper: { journal: () => undefined, watch: () => () => {} },
     events: {
