@@ -15,7 +15,7 @@ interface Waiting {
   begin(): void;
 }
 
-/** @param most how many scripts may run at once; called each time, so that a reload applies to waiting scripts */
+/** @param max how many scripts may run at once; called each time, so that a reload applies to waiting scripts */
 export function createScriptPlaces(max: () => number): ScriptPlaces {
   const waiting = new Set<Waiting>();
   /** Number of running scripts per route. */

@@ -15,7 +15,7 @@ interface Waiting {
 }
 
 /**
- * @param most the number of slots
+ * @param max the number of slots
  * @param isAwaited whether a call waits for a server, evaluated whenever a slot is free
  */
 export function createStartSlots(max: number, isAwaited: (key: string) => boolean): StartSlots {
