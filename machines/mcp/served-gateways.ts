@@ -7,7 +7,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 
 const metaKey = 'agent-gateway/gateways';
-/** A stranger may write here too. */
+/** Third parties may write the list too. */
 const maxGateways = 64;
 
 /** The `_meta` of a listing that is served. */

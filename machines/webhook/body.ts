@@ -131,7 +131,7 @@ function parseForm(text: string, read: (value: Json) => ParsedBody, type?: strin
   return { ok: true, value: Object.fromEntries(values) };
 }
 
-/** Whether the escapes of a form are UTF-8; linear, since a stranger's form is asked about too. */
+/** Whether the escapes of a form are UTF-8; linear, since anyone may send a form. */
 export function isUtf8Form(form: string): boolean {
   return !escapedByte.test(form) || decodeBody(bytesOf(form)) !== undefined;
 }

@@ -84,7 +84,7 @@ export type WorkHalf = ReturnType<typeof assembleWork>;
  * Limit of runs in memory, and of deliveries, so that an unreachable platform does not fill it. Further ones wait on
  * disk.
  */
-const defaultMostWaiting = 10_000;
+const defaultMaxWaiting = 10_000;
 /** While nothing waits on disk, a check only reads a few indexes. */
 const lookMs = 5_000;
 /** Shorter on a database: other gateways leave work in it, and a notification may be missed. */
@@ -92,7 +92,7 @@ const sharedLookMs = 1_000;
 
 export function assembleWork(ports: WorkPorts) {
   const { root, home, servicesOf, keeper, redactor, metrics, tracing, nowMs, steadyMs, every, log } = ports;
-  const { maxWaiting = defaultMostWaiting } = ports;
+  const { maxWaiting = defaultMaxWaiting } = ports;
   const concurrency = (): number => home().main.settings.agent.concurrency;
   const isShared = home().main.settings.gateway.journal === 'postgres';
   const batches = createBatches(keeper);

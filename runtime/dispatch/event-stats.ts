@@ -57,7 +57,7 @@ export interface EventStats {
 /** How many tallies are kept, and how long after their last use. */
 const maxKept = 8;
 const keptMs = 300_000;
-const defaultMostMs = 1_000;
+const defaultMaxMs = 1_000;
 
 const everything: EventTest = { name: '', fits: () => true };
 
@@ -131,7 +131,7 @@ export function createEventStats(ports: EventStatsPorts): EventStats {
     return rows;
   }
 
-  async function read(range: TimeRange, test = everything, maxMs = defaultMostMs): Promise<Reading> {
+  async function read(range: TimeRange, test = everything, maxMs = defaultMaxMs): Promise<Reading> {
     const buckets = bucketsOf(range, nowMs());
     const tally = tallyOf(test, range, buckets);
     const countedFromMs = await tally.settle(range, maxMs);
