@@ -42,16 +42,15 @@ export class ChurnMap<Key, Value> {
     this.#gone = 0;
   }
 
-  /**
-   * Calls back for each entry that still exists at its turn, until the callback returns false. Entries added meanwhile may
-   * be missed.
-   */
-  each(visit: (key: Key, value: Value) => unknown): void {
+  /** Yields each entry that still exists at its turn. Entries added meanwhile may be missed. */
+  *[Symbol.iterator](): Generator<[Key, Value], void> {
     const begun = this.#standing;
-    for (const [key, value] of begun) {
-      if (begun !== this.#standing && this.#standing.get(key) !== value) continue;
-      if (visit(key, value) === false) return;
-    }
+    for (const entry of begun) if (begun === this.#standing || this.#standing.get(entry[0]) === entry[1]) yield entry;
+  }
+
+  /** Calls back for each entry in the same way, until the callback returns false. */
+  each(visit: (key: Key, value: Value) => unknown): void {
+    for (const [key, value] of this) if (visit(key, value) === false) return;
   }
 
   #move(): void {

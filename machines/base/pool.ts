@@ -54,8 +54,11 @@ type PoolLogic<Logic extends AnyActorLogic> = ActorLogic<PoolSnapshot, ChildFact
   readonly childLogic: Logic;
 };
 
-/** The pool for code that spawns and looks up children; not an actor, so the hot path needs no mailbox. */
-export interface PoolHandle<Input, Child = AnyActorRef> {
+/**
+ * The pool for code that spawns and looks up children; not an actor, so the hot path needs no mailbox. Yields each child that
+ * is still there at its turn.
+ */
+export interface PoolHandle<Input, Child = AnyActorRef> extends Iterable<readonly [key: string, child: Child]> {
   readonly name: string;
   /** The name of the children's machine. */
   readonly childMachine: string;
@@ -65,8 +68,6 @@ export interface PoolHandle<Input, Child = AnyActorRef> {
   /** Spawns and starts a child; undefined if the key is taken or the pool has stopped. */
   spawn(key: string, input: Input): Child | undefined;
   get(key: string): Child | undefined;
-  /** Calls back for each child until the callback returns false. */
-  each(visit: (key: string, child: Child) => boolean): void;
   /** Stops every child without any callback. */
   clear(): void;
 }
@@ -159,7 +160,7 @@ export function absentPool(name: string): PoolHandle<never> {
     queues: new Map(),
     spawn: () => undefined,
     get: () => undefined,
-    each: () => {},
+    [Symbol.iterator]: () => [][Symbol.iterator](),
     clear: () => {},
   };
 }
@@ -202,9 +203,7 @@ function handleOf<Logic extends AnyActorLogic>(
       return child as ActorRefFrom<Logic>;
     },
     get: (key) => byKey.get(key) as ActorRefFrom<Logic> | undefined,
-    each(visit) {
-      byKey.each((key, child) => visit(key, child as ActorRefFrom<Logic>));
-    },
+    [Symbol.iterator]: () => byKey[Symbol.iterator]() as Iterator<[string, ActorRefFrom<Logic>]>,
     clear: () => stopAll(children),
   };
 }

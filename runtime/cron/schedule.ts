@@ -166,12 +166,11 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
     log.log('warn', `cron: ${reason}`);
     const key = ports.nextId(atMs);
     void fire.note({ key, nowMs: atMs, profile: 'default', job: clockJob }, reason, key);
-    living.each((key, chart) => {
+    for (const [key, chart] of living) {
       // A plan that is being made goes by the clock as it was, so it is made again at the next look.
       if (isPlanning(chart)) received.set(key, '');
       chart.send({ type: 'clock.moved', atMs });
-      return true;
-    });
+    }
   }
 
   function look(): void {

@@ -14,7 +14,7 @@ import { type RecordPorts, unread } from './written.ts';
 
 /** Resolves when everything is on disk; what could not be written becomes free at the end of the session. */
 export async function leaveWaiting({ keeper, writer, pools }: Omit<RecordPorts, 'nowMs'>): Promise<void> {
-  const runs = chartsOf(pools().runs, ['queued', 'postponed', 'unbegun']).map(({ key, chart }) => {
+  const runs = chartsOf(pools().runs, ['queued', 'postponed', 'unbegun']).map(([key, chart]) => {
     const { record } = chart.getSnapshot().context;
     return leave(chart, { collection: 'runs', key, value: record, dueAtMs: record.queuedAtMs, free: true }, writer);
   });
@@ -24,7 +24,7 @@ export async function leaveWaiting({ keeper, writer, pools }: Omit<RecordPorts, 
 
 /** The same for deliveries alone, if another gateway leads. */
 export async function leaveDeliveries({ writer, pools }: Pick<RecordPorts, 'writer' | 'pools'>): Promise<void> {
-  const left = chartsOf(pools().deliveries, ['queued', 'waitingToRetry']).map(({ key, chart }) => {
+  const left = chartsOf(pools().deliveries, ['queued', 'waitingToRetry']).map(([key, chart]) => {
     const value = chart.getSnapshot().context.record;
     const dueAtMs = value.dueAtMs ?? orderOf(value);
     return leave(chart, { collection: 'deliveries', key, value, dueAtMs, free: true }, writer);
@@ -38,7 +38,7 @@ async function leave(chart: AnyActorRef, change: RecordChange, writer: RecordWri
 }
 
 export function leaveBatches({ batches, pools }: { readonly batches: Batches; readonly pools: () => WorkPools }): void {
-  for (const { key, chart } of chartsOf(pools().groups, ['pending', 'settled'])) {
+  for (const [key, chart] of chartsOf(pools().groups, ['pending', 'settled'])) {
     void batches.leave(key);
     chart.send({ type: 'batch.left' });
   }
@@ -46,13 +46,8 @@ export function leaveBatches({ batches, pools }: { readonly batches: Batches; re
 
 /** A list, because ending a chart must not change the pool during the iteration. */
 function chartsOf<Chart extends { getSnapshot(): { readonly value: unknown } }>(
-  { each }: Pick<PoolHandle<never, Chart>, 'each'>,
+  pool: PoolHandle<never, Chart>,
   states: readonly ReturnType<Chart['getSnapshot']>['value'][],
 ) {
-  const found: { readonly key: string; readonly chart: Chart }[] = [];
-  each((key, chart) => {
-    if (states.includes(chart.getSnapshot().value)) found.push({ key, chart });
-    return true;
-  });
-  return found;
+  return [...pool].filter(([, chart]) => states.includes(chart.getSnapshot().value));
 }

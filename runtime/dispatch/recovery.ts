@@ -199,12 +199,7 @@ export async function recoverGroups(ports: ResumePorts, signal = ports.signal())
  */
 export async function endLostRuns(ports: ResumePorts): Promise<void> {
   const isRunning = (run: ChartRef<typeof agentRunMachine>): boolean => run.getSnapshot().value === 'running';
-  const running = new Map<string, ChartRef<typeof agentRunMachine>>();
-  ports.pools().runs.each((key, run) => {
-    if (isRunning(run)) running.set(key, run);
-    return true;
-  });
-  for (const [key, run] of running) {
+  for (const [key, run] of [...ports.pools().runs].filter(([, one]) => isRunning(one))) {
     const stored = await ports.keeper.journal()?.get('runs', key);
     const isLost = stored !== undefined && (stored.heldBy === undefined || ports.keeper.isElsewhere(stored.heldBy));
     // It may have ended here during the read.

@@ -43,13 +43,10 @@ export function viewOf(ref: AnyActorRef): SnapshotView {
   return ref.getSnapshot() as SnapshotView;
 }
 
-/** Calls back for each child, a pool's or any other actor's, until the callback returns false. */
-export function eachChild(ref: AnyActorRef, visit: (child: AnyActorRef) => boolean): void {
-  if (isPool(ref)) {
-    poolHandle(ref).each((_, child) => visit(child));
-    return;
-  }
-  for (const child of Object.values(viewOf(ref).children ?? {})) if (child !== undefined && !visit(child)) return;
+/** Yields each child, a pool's or any other actor's. */
+export function* childrenOf(ref: AnyActorRef): Generator<AnyActorRef, void> {
+  if (isPool(ref)) for (const [, child] of poolHandle(ref)) yield child;
+  else for (const child of Object.values(viewOf(ref).children ?? {})) if (child !== undefined) yield child;
 }
 
 /** Returns the state's value, dotted where states nest, regions separated by spaces; for an effect its status. */

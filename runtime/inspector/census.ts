@@ -7,7 +7,7 @@
 import type { AnyActorRef } from 'xstate';
 import { isPool, poolHandle } from '../../machines/base/pool.ts';
 import type { ActorNode } from '../control/contract/actors.ts';
-import { addressOf, eachChild, machineOf, stateOf, viewOf } from './actor-view.ts';
+import { addressOf, childrenOf, machineOf, stateOf, viewOf } from './actor-view.ts';
 import type { StateTimes } from './state-times.ts';
 
 interface CensusPorts {
@@ -22,7 +22,10 @@ const maxListed = 200;
 export function describeTree(root: AnyActorRef, ports: CensusPorts): ActorNode {
   const snapshot = viewOf(root);
   const children: ActorNode[] = [];
-  eachChild(root, (child) => children.push(describeTree(child, ports)) < maxListed);
+  for (const child of childrenOf(root)) {
+    children.push(describeTree(child, ports));
+    if (children.length >= maxListed) break;
+  }
   const more = isPool(root) ? poolHandle(root).size - children.length : 0;
   return {
     id: ports.redact(addressOf(root)),
@@ -40,11 +43,10 @@ export function countActors(root: AnyActorRef): Record<string, number> {
   const count = (machine: string, actors: number): void => {
     if (actors > 0) counts[machine] = (counts[machine] ?? 0) + actors;
   };
-  const visit = (ref: AnyActorRef): boolean => {
+  const visit = (ref: AnyActorRef): void => {
     count(machineOf(ref), 1);
     if (isPool(ref)) count(poolHandle(ref).childMachine, poolHandle(ref).size);
-    else eachChild(ref, visit);
-    return true;
+    else for (const child of childrenOf(ref)) visit(child);
   };
   visit(root);
   return counts;
@@ -56,10 +58,9 @@ export function findActor(address: string, root: AnyActorRef): AnyActorRef | und
     const handle = poolHandle(root);
     return address.startsWith(`${handle.name}/`) ? handle.get(address.slice(handle.name.length + 1)) : undefined;
   }
-  let found: AnyActorRef | undefined;
-  eachChild(root, (child) => {
-    found = findActor(address, child);
-    return found === undefined;
-  });
-  return found;
+  for (const child of childrenOf(root)) {
+    const found = findActor(address, child);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

@@ -281,15 +281,14 @@ interface DeliveriesLoad {
 function deliveriesLoad({ deliveries }: Pick<WorkPools, 'deliveries'>, only: string | undefined): DeliveriesLoad {
   const retrying = new Map<string, number>();
   let delivering = 0;
-  deliveries.each((_, delivery) => {
+  for (const [, delivery] of deliveries) {
     const { value, context } = delivery.getSnapshot();
     const { profile, route } = context.record;
-    if (only !== undefined && profile !== only) return true;
+    if (only !== undefined && profile !== only) continue;
     const key = `${profile}/${route}`;
     if (value === 'waitingToRetry') retrying.set(key, (retrying.get(key) ?? 0) + 1);
     else delivering += 1;
-    return true;
-  });
+  }
   return { retrying, delivering };
 }
 
@@ -300,14 +299,13 @@ function loadOf(
 ): { readonly running: number; readonly queued: number; readonly asking: number } {
   const asking = runsThatWait();
   const counts = { running: 0, queued: 0, asking: 0 };
-  pools().runs.each((key, chart) => {
+  for (const [key, chart] of pools().runs) {
     const run = chart.getSnapshot();
-    if (run.context.record.profile !== profile) return true;
+    if (run.context.record.profile !== profile) continue;
     if (asking.has(key)) counts.asking += 1;
     if (run.hasTag('holdsSlot')) counts.running += 1;
     else if (run.value === 'queued') counts.queued += 1;
-    return true;
-  });
+  }
   return counts;
 }
 
@@ -317,11 +315,10 @@ function openCounts(
   profile: string | undefined,
 ): OpenCounts {
   let batching = 0;
-  ports.pools().groups.each((_, group) => {
+  for (const [, group] of ports.pools().groups) {
     const { burst, profile: its } = group.getSnapshot().context;
     if (burst !== null && (profile === undefined || its === profile)) batching += 1;
-    return true;
-  });
+  }
   const { running, waiting } = ports.load();
   const own = profile === undefined ? undefined : loadOf(profile, ports);
   return {

@@ -6,7 +6,7 @@
 import type { AnyActorRef } from 'xstate';
 import { isPool, poolHandle } from '../../machines/base/pool.ts';
 import type { Redactor } from '../observe/redact.ts';
-import { eachChild, machineOf, parentOf, stateOf, viewOf } from './actor-view.ts';
+import { childrenOf, machineOf, parentOf, stateOf, viewOf } from './actor-view.ts';
 import { factsOf, reasonOf } from './facts.ts';
 import type { StateTimes } from './state-times.ts';
 import type { Subjects } from './subjects.ts';
@@ -79,10 +79,10 @@ export function createRows({ root, redactor, stateTimes, subjects }: RowPorts): 
       if (refs.length >= max || machineOf(ref) === effectMachine || viewOf(ref).status !== 'active') return;
       refs.push(ref);
       const before = refs.length;
-      eachChild(ref, (child) => {
+      for (const child of childrenOf(ref)) {
         visit(child);
-        return refs.length < max;
-      });
+        if (refs.length >= max) break;
+      }
       if (!isPool(ref)) return;
       const { size } = poolHandle(ref);
       const listed = Math.min(size, refs.length - before);

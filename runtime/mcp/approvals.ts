@@ -174,15 +174,13 @@ export function createApprovals(
 
   /** Grants the other open questions of a run that its new rule covers. */
   function grantAlike({ id, run, server, tool }: ApprovalContext, by: string): void {
-    const alike: string[] = [];
-    pool().each((other, child) => {
+    const alike = [...pool()].filter(([other, child]) => {
       const asked = child.getSnapshot().context;
       const call = waiting.get(other)?.call;
-      if (other === id || asked.run !== run || asked.server !== server || asked.tool !== tool) return true;
-      if (call !== undefined && isAllowed(run, { server, tool, definition: call.definition })) alike.push(other);
-      return true;
+      if (other === id || asked.run !== run || asked.server !== server || asked.tool !== tool) return false;
+      return call !== undefined && isAllowed(run, { server, tool, definition: call.definition });
     });
-    for (const other of alike) pool().get(other)?.send({ type: 'approval.grant', by, values: null, remember: 'run' });
+    for (const [other] of alike) pool().get(other)?.send({ type: 'approval.grant', by, values: null, remember: 'run' });
   }
 
   return {
@@ -248,14 +246,7 @@ export function createApprovals(
           pool().get(id)?.send({ type: 'approval.grant', by: 'a rule', values: null });
       }
     },
-    list() {
-      const rows: ApprovalRow[] = [];
-      pool().each((_, child) => {
-        rows.push(waitingRow(child.getSnapshot().context));
-        return true;
-      });
-      return rows;
-    },
+    list: () => [...pool()].map(([, child]) => waitingRow(child.getSnapshot().context)),
     answered: () => [...kept],
     callOf: (id) => waiting.get(id)?.call,
     isAllowed,
@@ -264,21 +255,15 @@ export function createApprovals(
       return context === undefined ? undefined : { ...rowOf(context), detail: context.detail as Json };
     },
     ofRun(run) {
-      const found: WaitingQuestion[] = [];
-      pool().each((_, child) => {
-        const context = child.getSnapshot().context;
-        if (context.run === run) found.push(context);
-        return true;
-      });
-      return found;
+      const all = [...pool()].map(([, child]) => child.getSnapshot().context);
+      return all.filter((context) => context.run === run);
     },
     runsThatWait() {
       const oldest = new Map<string, string>();
-      pool().each((id, child) => {
+      for (const [id, child] of pool()) {
         const { run } = child.getSnapshot().context;
         if (run !== undefined && !oldest.has(run)) oldest.set(run, id);
-        return true;
-      });
+      }
       return oldest;
     },
     whileAsked(run, changed) {

@@ -94,14 +94,14 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
     },
     absentFor(profile, name, allows = () => true) {
       let found: AbsentServer | undefined;
-      connections().each((_, connection) => {
+      for (const [, connection] of connections()) {
         const { value, context } = connection.getSnapshot();
-        if (context.profile !== profile || context.tools > 0) return true;
-        if (value !== 'connecting' && value !== 'disabled' && !isDown(value)) return true;
-        if (!name.startsWith(toolPrefix(context.server)) || !allows({ server: context.server, name })) return true;
+        if (context.profile !== profile || context.tools > 0) continue;
+        if (value !== 'connecting' && value !== 'disabled' && !isDown(value)) continue;
+        if (!name.startsWith(toolPrefix(context.server)) || !allows({ server: context.server, name })) continue;
         found = { server: context.server, comes: value === 'connecting', ...absenceOf(value, context) };
-        return !found.comes;
-      });
+        if (found.comes) break;
+      }
       return found;
     },
     isAwaited: (key) => waiting.has(key),

@@ -168,11 +168,10 @@ export function createReconcile(ports: ReconcilePorts): Reconcile {
       });
       // Counts the notified connections, because the `size` of a pool that has stopped is not reliable.
       let notified = 0;
-      ports.pool().each((_, connection) => {
+      for (const [, connection] of ports.pool()) {
         notified += 1;
         connection.send({ type: 'server.stop', why: 'the gateway stops' });
-        return true;
-      });
+      }
       if (notified > 0) await empty;
       await ports.closeSessions();
     },

@@ -13,14 +13,13 @@ export type Settled = (profile: string, limitMs: number, signal: AbortSignal) =>
 export function createSettled(connections: Connections): Settled {
   return async (profile, limitMs, signal) => {
     const waits: Promise<unknown>[] = [];
-    connections().each((_, connection) => {
+    for (const [, connection] of connections()) {
       const standing = connection.getSnapshot();
       if (standing.context.profile === profile && isFirstOnItsWay(standing))
         waits.push(
           waitFor(connection, (seen: ConnectionSnapshot) => !isFirstOnItsWay(seen), { timeout: limitMs, signal }),
         );
-      return true;
-    });
+    }
     await Promise.allSettled(waits);
   };
 }

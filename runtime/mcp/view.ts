@@ -7,7 +7,7 @@
 import { readLog } from '../../actors/line-log.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { Json } from '../../machines/base/json.ts';
-import { type ConnectionSnapshot, isAsleep, isReachable } from '../../machines/mcp/connection-state.ts';
+import { isAsleep, isReachable } from '../../machines/mcp/connection-state.ts';
 import { joinInstructions } from '../../machines/mcp/instructions.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
 import { refusedForMs, refusedWords } from '../../machines/mcp/retry-plan.ts';
@@ -79,12 +79,7 @@ export function createMcpView(
 ): McpView {
   const { calls, approvals, reconcile } = servers;
 
-  function each(visit: (seen: ConnectionSnapshot) => void): void {
-    servers.connections().each((_, connection) => {
-      visit(connection.getSnapshot());
-      return true;
-    });
-  }
+  const snapshots = () => [...servers.connections()].map(([, connection]) => connection.getSnapshot());
 
   const { answer, answered, onAnswered, onAsked, list, callOf } = approvals;
   /** The servers with a tool that the caller may use. */
@@ -98,15 +93,14 @@ export function createMcpView(
     callsOf,
     list() {
       const places = new Map(reconcile.keys().map((key, index) => [key, index]));
-      const rows: { readonly place: number; readonly row: ServerRow }[] = [];
-      each(({ value, since, context }) => {
+      const rows = snapshots().map(({ value, since, context }) => {
         const { profile, server } = context;
         const registry = servers.registry(profile);
         const leftOut = registry?.leftOut(server) ?? [];
         const settings = reconcile.settings(profile, server);
         const unset = settings?.unset ?? [];
         const why = value === 'stopping' ? leaving.why : whyOf(context, steadyMs());
-        const row = {
+        const row: ServerRow = {
           name: server,
           profile,
           state: stateOf(value),
@@ -121,23 +115,21 @@ export function createMcpView(
           ...(unset.length === 0 ? {} : { unset: unset.map((words) => redactor.text(words)) }),
           ...(leftOut.length === 0 ? {} : { left_out: leftOut.map((words) => redactor.text(words)) }),
         };
-        rows.push({ place: places.get(connectionKey(profile, server)) ?? places.size, row });
+        return { place: places.get(connectionKey(profile, server)) ?? places.size, row };
       });
       return rows.sort((one, other) => one.place - other.place).map(({ row }) => row);
     },
     states() {
       const counts: Record<string, number> = {};
-      each(({ value }) => {
+      for (const { value } of snapshots()) {
         const state = stateOf(value);
         counts[state] = (counts[state] ?? 0) + 1;
-      });
+      }
       return counts;
     },
     tools(profile, server) {
       const states = new Map<string, string>();
-      each(({ value, context }) => {
-        if (context.profile === profile) states.set(context.server, value);
-      });
+      for (const { value, context } of snapshots()) if (context.profile === profile) states.set(context.server, value);
       return (servers.registry(profile)?.all() ?? [])
         .filter((tool) => server === undefined || tool.server === server)
         .map((tool) => ({
@@ -204,12 +196,10 @@ export function createMcpView(
     askedCall: callOf,
     logins: servers.logins,
     oauthServers() {
-      const found: { profile: string; server: string }[] = [];
-      each(({ context: { profile, server } }) => {
+      return snapshots().flatMap(({ context: { profile, server } }) => {
         const settings = reconcile.settings(profile, server);
-        if (settings?.enabled && oauthPlanOf(settings.transport) !== undefined) found.push({ profile, server });
+        return settings?.enabled && oauthPlanOf(settings.transport) !== undefined ? [{ profile, server }] : [];
       });
-      return found;
     },
   };
 }

@@ -222,10 +222,7 @@ function chartsIn<Context>(
   const ref: AnyActorRef | undefined = root.system.get(called);
   const charts: { readonly value: string; readonly context: Context }[] = [];
   if (ref === undefined || !isPool(ref)) return charts;
-  poolHandle(ref).each((_, chart) => {
-    charts.push(chart.getSnapshot() as (typeof charts)[number]);
-    return true;
-  });
+  for (const [, chart] of poolHandle(ref)) charts.push(chart.getSnapshot() as (typeof charts)[number]);
   return charts;
 }
 

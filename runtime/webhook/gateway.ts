@@ -96,18 +96,12 @@ function answerLate({ pools, log }: GatewayPorts): void {
   const { requests } = pools();
   if (requests.size === 0) return;
   log.log('warn', 'drain: time is over; requests under way are answered 503', { requests: requests.size });
-  requests.each((_, request) => {
-    request.send({ type: 'request.drain' });
-    return true;
-  });
+  for (const [, request] of requests) request.send({ type: 'request.drain' });
 }
 
 function flush({ pools, nowMs }: GatewayPorts): void {
   const atMs = nowMs();
-  pools().groups.each((_, group) => {
-    group.send({ type: 'group.drain', atMs });
-    return true;
-  });
+  for (const [, group] of pools().groups) group.send({ type: 'group.drain', atMs });
 }
 
 /** How long before the deadline no further piece of a text is sent, so that it is known on disk how much of it arrived. */
@@ -150,11 +144,6 @@ async function finishWork(ports: GatewayPorts, deadlineMs: number, signal: Abort
 /** A drain waits for a batch until its run is on disk, and for a run or a delivery until its end is on disk. */
 const isUnderWay = (child: AnyActorRef): boolean => child.getSnapshot().hasTag('underWay');
 
-function childrenWhere<Child>(pool: Pick<PoolHandle<never, Child>, 'each'>, matches: (child: Child) => boolean) {
-  const found: Child[] = [];
-  pool.each((_, child) => {
-    if (matches(child)) found.push(child);
-    return true;
-  });
-  return found;
+function childrenWhere<Child>(pool: PoolHandle<never, Child>, matches: (child: Child) => boolean): Child[] {
+  return [...pool].flatMap(([, child]) => (matches(child) ? [child] : []));
 }

@@ -84,8 +84,8 @@ export function fakePool<Input>(
       return child === undefined ? undefined : refOf(child);
     },
     keyOf: () => undefined,
-    each(visit: (key: string, child: unknown) => boolean) {
-      for (const child of living.values()) if (!visit(child.key, refOf(child))) return;
+    *[Symbol.iterator]() {
+      for (const child of living.values()) yield [child.key, refOf(child)];
     },
     clear() {
       living.clear();

@@ -122,7 +122,7 @@ t.test('INS-1 · nothing is left of thousands of children', (t) => {
 
 t.test('INS-1 · an absent pool holds no child, and has no room', (t) => {
   const pool = absentPool('runs') as PoolHandle<object>;
-  pool.each(() => t.fail('it has no child'));
+  t.same([...pool], []);
   pool.clear();
   t.same([pool.spawn('a', {}), pool.get('a')], [undefined, undefined]);
   t.ok(10_000 - pool.size <= 0, 'work that asks for room stays on disk');
