@@ -7,12 +7,13 @@
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import { isPool, poolHandle } from '../../machines/base/pool.ts';
-import type { PlatformContext } from '../../machines/dispatch/platform-connection.machine.ts';
-import type { ConnectionContext } from '../../machines/mcp/server-connection.machine.ts';
+import { type ChartPool, isPool, poolHandle } from '../../machines/base/pool.ts';
+import type { platformConnectionMachine } from '../../machines/dispatch/platform-connection.machine.ts';
+import type { serverConnectionMachine } from '../../machines/mcp/server-connection.machine.ts';
 import { countActors } from '../inspector/census.ts';
 import type { Health, Readiness } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
+import { poolUnder } from '../system/pools.ts';
 import type { Measured, Metrics } from './metrics.ts';
 
 interface HealthPorts {
@@ -214,29 +215,19 @@ function poolsOf(ref: AnyActorRef): PoolNumbers[] {
   return Object.values(snapshot.children ?? {}).flatMap((child) => (child === undefined ? [] : poolsOf(child)));
 }
 
-/** The snapshots of the charts in a pool. */
-function chartsIn<Context>(
-  root: AnyActorRef,
-  called: string,
-): readonly { readonly value: string; readonly context: Context }[] {
-  const ref: AnyActorRef | undefined = root.system.get(called);
-  const charts: { readonly value: string; readonly context: Context }[] = [];
-  if (ref === undefined || !isPool(ref)) return charts;
-  for (const [, chart] of poolHandle(ref)) charts.push(chart.getSnapshot() as (typeof charts)[number]);
-  return charts;
-}
-
 function targetsOf(root: AnyActorRef): Measured[] {
-  return chartsIn<PlatformContext>(root, 'platforms').map(({ value, context: { profile, target } }) => ({
-    name: 'agent_target_state',
-    value: 1,
-    labels: [profile, target, value],
-  }));
+  const pool: ChartPool<typeof platformConnectionMachine> | undefined = poolUnder(root, 'platforms');
+  return [...(pool ?? [])].map(([, platform]) => {
+    const { value, context } = platform.getSnapshot();
+    return { name: 'agent_target_state', value: 1, labels: [context.profile, context.target, value] };
+  });
 }
 
 function serversOf(root: AnyActorRef): Measured[] {
   const states = new Map<string, number>();
-  const measured = chartsIn<ConnectionContext>(root, 'connections').flatMap(({ value, context }): Measured[] => {
+  const pool: ChartPool<typeof serverConnectionMachine> | undefined = poolUnder(root, 'connections');
+  const measured = [...(pool ?? [])].flatMap(([, connection]): Measured[] => {
+    const { value, context } = connection.getSnapshot();
     const { profile, server, session, tools } = context;
     states.set(value, (states.get(value) ?? 0) + 1);
     return [
