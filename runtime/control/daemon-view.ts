@@ -6,9 +6,10 @@
 import type { AnyActorRef } from 'xstate';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { ChartRef } from '../../machines/base/pool.ts';
 import { journalOpening } from '../../machines/base/status.ts';
 import { readablePayload } from '../../machines/webhook/body.ts';
-import type { JournalContext } from '../../machines/webhook/journal.machine.ts';
+import type { journalMachine } from '../../machines/webhook/journal.machine.ts';
 import {
   type DeliveryRecord,
   type EventRecord,
@@ -252,9 +253,9 @@ function serverOf(httpServer: HttpServer | undefined): Pick<WebhookStatus, 'serv
 }
 
 /** Once its connection was cut, a journal has no fault before the attempt to open it again has failed. */
-function journalState(journal: AnyActorRef | undefined): string {
+function journalState(journal: ChartRef<typeof journalMachine> | undefined): string {
   if (journal === undefined) return 'ready';
-  const { context, value } = journal.getSnapshot() as { readonly context: JournalContext; readonly value: unknown };
+  const { context, value } = journal.getSnapshot();
   return context.fault ?? (value === 'opening' ? journalOpening : 'ready');
 }
 
