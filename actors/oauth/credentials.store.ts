@@ -58,6 +58,8 @@ export interface Credentials {
   saveTokens(server: string, tokens: TokenRecord): Promise<void>;
   /** Writes tokens that could not be written before, unless newer ones exist. Rejects if they still cannot be written. */
   storeUnwritten(): Promise<void>;
+  /** Deletes all credentials of a server; false if it had no tokens. */
+  forget(server: string): Promise<boolean>;
   /** Records that the authorization server refused a renewal; a login clears it. */
   noteRefusal(server: string, why: string): void;
   refuseDocument(server: string, why: string): Promise<void>;
@@ -230,6 +232,15 @@ export function createCredentials(folder: string, documents: Documents, log?: Lo
       await Promise.allSettled(stored);
       await Promise.all(stored);
     },
+    forget: (server) =>
+      documents.locked(tokensPath(server), async () => {
+        const hadTokens = unwritten.has(server) || documents.at(tokensPath(server)).stamp() !== undefined;
+        // The tokens first, so that they never exist without the rest.
+        const endings = ['.json', '.client', '.meta', '.scope', '.cimd-off'];
+        await documents.write(endings.map((ending) => ({ path: path(server, ending), text: undefined })));
+        for (const kept of [demanded, refusals, unwritten, doubted]) kept.delete(server);
+        return hadTokens;
+      }),
     noteRefusal: (server, why) => void refusals.set(server, why),
     refuseDocument: (server, why) => documents.write([{ path: path(server, '.cimd-off'), text: `${why}\n` }]),
     clearRefusal: (server) => documents.write([{ path: path(server, '.cimd-off'), text: undefined }]),

@@ -266,6 +266,18 @@ export const mcpRows: Rows = {
     see: ['mcp login'],
     load: async () => (await mcpLogin()).reauthorize,
   },
+  'mcp logout <server:login-server>': {
+    help: 'Delete the stored login of a server; its tools then need a new one.',
+    flags: [profile],
+    about: [
+      'Also of a server that is not configured any more. The access itself ends at the server: revoke it there, where it offers that.',
+    ],
+    examples: [['mcp logout tracker', 'the gateway forgets its tokens and its registration']],
+    needsGateway: true,
+    files: ['mcp-tokens/'],
+    see: ['mcp login', 'mcp remove', 'docs/login.md'],
+    load: async () => (await mcpLogin()).logout,
+  },
   'mcp serve': {
     help: 'Offer the supervised tools, resources and prompts as one MCP server over stdio, for any other agent program.',
     flags: [

@@ -4,8 +4,6 @@
  */
 
 import { existsSync, readdirSync, rmdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { safeName } from '../../actors/safe-name.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
@@ -132,24 +130,19 @@ export const enableServer = changing(
   (server) => `Enabled ${server}. A running gateway connects it by itself.`,
 );
 
-const removeEntry = changing('mcp.remove', (server) => `Removed ${server}. A running gateway ends it by itself.`);
-
-/** A server that is added under the same name again is still logged in, so its credentials stay. */
-export async function removeServer(context: CommandContext): Promise<ExitCode> {
-  const code = await removeEntry(context);
-  const { tokens } = profilePaths(context.home, profileFlag(context));
-  const file = join(tokens, `${safeName(context.args[0] ?? '')}.json`);
-  if (existsSync(file)) context.out.print(`Its login is left in ${file}; delete the files of that name to log out.\n`);
-  return code;
-}
+export const removeServer = changing('mcp.remove', (server, { profile, login_left: isLeft }) => {
+  const logout = `agent mcp logout ${shellWord(server)}${profileOption(profile)}`;
+  const left = isLeft === true ? ` Its login is left; \`${logout}\` deletes it.` : '';
+  return `Removed ${server}. A running gateway ends it by itself.${left}`;
+});
 
 function changing(
   method: 'mcp.disable' | 'mcp.enable' | 'mcp.remove',
-  words: (server: string, changed: ChangedServer) => string,
+  words: (server: string, changed: ChangedServer & { readonly login_left?: true }) => string,
 ) {
   return async (context: CommandContext): Promise<ExitCode> => {
     const asked = serverChoice(context);
-    const changed: ChangedServer = await context.ask(method, asked);
+    const changed = await context.ask(method, asked);
     context.out.print(`${withHomeNamed(context.gateway, words(oneLine(asked.server), changed))}\n`);
     return printChange(context, changed);
   };

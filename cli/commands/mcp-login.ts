@@ -1,5 +1,5 @@
 /**
- * `agent mcp login` and `reauth`: starts a login in the daemon and shows its progress: the URL, opened if there is a
+ * `agent mcp login`, `reauth` and `logout`: starts a login in the daemon and shows its progress: the URL, opened if there is a
  * browser, or the code with a countdown. A redirect URL can be pasted back. Ctrl-C cancels.
  * @see OAU-8, DEV-1 and DEV-5 in docs/specification.md
  */
@@ -22,6 +22,15 @@ export async function login(context: CommandContext): Promise<ExitCode> {
   const where = { server, ...textFlags(context, 'profile') };
   const ended = await loginTo(context, where);
   return ended === 'loggedIn' ? 0 : ended === 'cancelled' ? 130 : 1;
+}
+
+export async function logout(context: CommandContext): Promise<ExitCode> {
+  const [server = ''] = context.args;
+  const where = { server, ...textFlags(context, 'profile') };
+  const { was_logged_in: was } = await context.ask('mcp.logout', where);
+  const shownName = shownServer(where);
+  context.out.print(was ? `Logged out of ${shownName}.\n` : `There was no login to ${shownName}.\n`);
+  return 0;
 }
 
 /** Logs in again to one or all servers, one at a time; continues after a failure and prints a summary. */

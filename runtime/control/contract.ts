@@ -225,12 +225,20 @@ interface Contract {
     result: { readonly logged_in: string };
   };
   'mcp.loginPaste': { params: ServerChoice & { readonly url: string }; result: { readonly taken: string } };
+  'mcp.logout': {
+    params: ServerChoice;
+    result: { readonly logged_out: string; readonly was_logged_in: boolean };
+  };
   'mcp.logs': { params: ServerChoice & { readonly lines?: number }; result: readonly string[] };
   'mcp.oauthServers': { params: object; result: readonly { readonly profile: string; readonly server: string }[] };
   'mcp.prompts': { params: Caller; result: readonly JsonObject[] };
   'mcp.readResource': { params: Caller & { readonly uri: string }; result: Offered };
   'mcp.reconnect': { params: ServerChoice; result: { readonly reconnecting: string } };
-  'mcp.remove': { params: ServerChoice; result: { readonly removed: string } & ChangedServer };
+  'mcp.remove': {
+    params: ServerChoice;
+    /** `login_left`: a server that is added again under its name is still logged in. */
+    result: { readonly removed: string; readonly login_left?: true } & ChangedServer;
+  };
   'mcp.resourceTemplates': { params: Caller; result: readonly JsonObject[] };
   'mcp.resources': { params: Caller; result: readonly JsonObject[] };
   'mcp.show': { params: ServerChoice; result: ServerDetail };

@@ -137,6 +137,19 @@ export const mcpCommands = {
     }
   },
 
+  'mcp.logout': ofServers(async (mcp, params) => {
+    const server = textOf(params, 'server');
+    const verdict = await mcp.logins.logout(profileIn(mcp, params), server);
+    switch (verdict.kind) {
+      case 'loggedOut':
+        return { logged_out: server, was_logged_in: verdict.wasLoggedIn };
+      case 'stopped':
+        return refuse('login-stopped', verdict.why);
+      case 'refused':
+        return refuse(verdict.code, verdict.message);
+    }
+  }),
+
   'mcp.loginPaste': ofServers((mcp, params) => {
     const server = textOf(params, 'server');
     const taken = mcp.logins.paste(profileIn(mcp, params), server, textOf(params, 'url'));

@@ -86,6 +86,7 @@ const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
   'mcp.list': daemon('reads'),
   'mcp.login': daemon('logged in at a server'),
   'mcp.loginPaste': daemon('gave a login its address'),
+  'mcp.logout': daemon('logged out of a server'),
   'mcp.logs': daemon('reads'),
   'mcp.oauthServers': daemon('reads'),
   'mcp.prompts': daemon('reads'),

@@ -7,10 +7,12 @@
  * @see CLI-5, HOME-4, INS-4, LNK-1, LNK-2, LNK-3, SEC-1 and SEC-2 in docs/specification.md
  */
 
+import { existsSync } from 'node:fs';
 import { planForeign, readForeignBlock, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
 import { type HomeSource, loadHome, readEntry } from '../../actors/config/load-config.ts';
 import { addServerEntry, changeServerEntry, hasServerEntry } from '../../actors/config/server-entries.ts';
 import { readText } from '../../actors/files.ts';
+import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject, objectAt } from '../../machines/base/json.ts';
@@ -63,10 +65,13 @@ export const serverCommands = {
     enabled: textOf(params, 'server'),
     ...(await change(host, params, { kind: 'edit', changes: { enabled: true } })),
   }),
-  'mcp.remove': async (host, params) => ({
-    removed: textOf(params, 'server'),
-    ...(await change(host, params, { kind: 'remove' })),
-  }),
+  'mcp.remove': async (host, params) => {
+    const removed = textOf(params, 'server');
+    const changed = await change(host, params, { kind: 'remove' });
+    const { tokens } = profilePaths(host.source.home, profileOf(params.profile));
+    const isLeft = existsSync(tokensPathOf(tokens, removed));
+    return { removed, ...changed, ...(isLeft ? { login_left: true as const } : {}) };
+  },
   'mcp.show': showServer,
   'link.read': readLink,
   'link.add': addLink,

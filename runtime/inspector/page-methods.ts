@@ -41,6 +41,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'mcp.importable': ({ block }) => (block === undefined ? 'open' : 'fresh'),
   'mcp.login': 'open',
   'mcp.loginPaste': 'open',
+  'mcp.logout': 'open',
   'mcp.readResource': 'open',
   'mcp.reconnect': 'open',
   // A test runs the entry, as if it were configured.

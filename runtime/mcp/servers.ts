@@ -145,6 +145,8 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     random: Math.random,
     log,
   });
+  const credentialsChanged = (profile: string, server: string): void =>
+    connections().get(connectionKey(profile, server))?.send({ type: 'credentials.changed' });
   const { logins, credentials, storeTokens, browserLogins, deviceLogins } = assembleLogins({
     home: paths.home,
     documents: () => home().documents,
@@ -152,8 +154,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     device: pool('deviceLogins'),
     compiling,
     redactor,
-    changed: (profile, server) =>
-      connections().get(connectionKey(profile, server))?.send({ type: 'credentials.changed' }),
+    changed: credentialsChanged,
     nowMs,
     log,
   });
@@ -325,7 +326,10 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     connections,
     memory,
     storeTokens,
-    logins: createLoginService({ logins, credentials, settings, env: ports.env, version: ports.version }),
+    logins: createLoginService({
+      ...{ logins, credentials, settings, changed: credentialsChanged },
+      ...{ env: ports.env, version: ports.version },
+    }),
     settled,
     registry: (profile) => registries.get(profile),
     gateway,

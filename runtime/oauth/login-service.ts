@@ -1,6 +1,6 @@
 /**
  * Begins logins: finds the server's settings, chooses the flow, provides a fetch with the server's TLS, and waits for the
- * outcome. A login clears an earlier refusal of the client metadata document, except when it repeats a login (`again`).
+ * outcome. A logout deletes what they stored. A login clears an earlier refusal of the client metadata document, except when it repeats a login (`again`).
  * @see OAU-4, OAU-8 and DEV-5 in docs/specification.md
  */
 
@@ -27,16 +27,23 @@ export interface LoginRequest {
   readonly report: (progress: LoginProgress) => void;
 }
 
-export type LoginVerdict =
-  | LoginOutcome
-  | {
-      readonly kind: 'refused';
-      readonly code: 'server-unknown' | 'login-not-oauth' | 'login-under-way' | 'login-terminal-only';
-      readonly message: string;
-    };
+interface Refused {
+  readonly kind: 'refused';
+  readonly code: 'server-unknown' | 'login-not-oauth' | 'login-under-way' | 'login-terminal-only';
+  readonly message: string;
+}
+
+export type LoginVerdict = LoginOutcome | Refused;
+
+type LogoutVerdict =
+  | { readonly kind: 'loggedOut'; readonly wasLoggedIn: boolean }
+  | { readonly kind: 'stopped'; readonly why: string }
+  | Refused;
 
 export interface LoginService {
   login(request: LoginRequest): Promise<LoginVerdict>;
+  /** Deletes what is stored of the logins to a server, also of one that is not configured any more. */
+  logout(profile: string, server: string): Promise<LogoutVerdict>;
   /** Passes a pasted redirect URL to the waiting login; false if none waits, or the text is not a URL with an answer. */
   paste(profile: string, server: string, text: string): boolean;
 }
@@ -45,18 +52,18 @@ interface LoginServicePorts {
   readonly logins: Logins;
   readonly credentials: (profile: string) => Credentials;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
+  /** The credentials of a server have changed. */
+  readonly changed: (profile: string, server: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
 }
 
-export function createLoginService({ logins, credentials, settings, env, version }: LoginServicePorts): LoginService {
+export function createLoginService(ports: LoginServicePorts): LoginService {
+  const { logins, credentials, settings, changed, env, version } = ports;
   return {
     async login({ profile, server, flow: asked, startedFrom, again = false, signal, report }) {
       const found = settings(profile, server);
-      if (found === undefined) {
-        const message = `no mcp server is named "${server}"; \`agent mcp list\` lists them`;
-        return { kind: 'refused', code: 'server-unknown', message };
-      }
+      if (found === undefined) return unknown(server);
       const plan = oauthPlanOf(found.transport);
       if (plan === undefined) {
         const message = `mcp server "${server}" does not log in by OAuth; set auth: oauth on a server with a url`;
@@ -91,6 +98,17 @@ export function createLoginService({ logins, credentials, settings, env, version
       close();
       return underWay(server);
     },
+    async logout(profile, server) {
+      if (logins.isUnderWay(profile, server)) return underWay(server);
+      try {
+        const wasLoggedIn = await credentials(profile).forget(server);
+        if (wasLoggedIn) changed(profile, server);
+        else if (settings(profile, server) === undefined) return unknown(server);
+        return { kind: 'loggedOut', wasLoggedIn };
+      } catch (thrown) {
+        return { kind: 'stopped', why: causeOf(thrown) };
+      }
+    },
     paste(profile, server, text) {
       const query = pastedQuery(text);
       return query !== undefined && logins.paste(profile, server, query);
@@ -98,7 +116,12 @@ export function createLoginService({ logins, credentials, settings, env, version
   };
 }
 
-function underWay(server: string): LoginVerdict {
+function unknown(server: string): Refused {
+  const message = `no mcp server is named "${server}"; \`agent mcp list\` lists them`;
+  return { kind: 'refused', code: 'server-unknown', message };
+}
+
+function underWay(server: string): Refused {
   const message = `a login to "${server}" is under way already; finish or cancel it first`;
   return { kind: 'refused', code: 'login-under-way', message };
 }

@@ -94,7 +94,7 @@ const rooms: readonly Room[] = [
       /^machines\/config\/(profile|program-variables|nearest|sources|edit|secret-strength|env-file|diagnostic|targets|schema|webhook-settings)\.ts$/,
       /^machines\/(agent\/offered-schema|webhook\/samples)\.ts$/,
       /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|elicitation-values|foreign-files|glob|plan-import|served-gateways|wire-name|without-nulls)\.ts$/,
-      /^actors\/(binding|files|lock-file|safe-name|socket-place|user-home)\.ts$/,
+      /^actors\/(binding|files|lock-file|socket-place|user-home)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
       /^runtime\/control\/(client|commands|contract|methods|contract\/[a-z]+)\.ts$/,
       /^runtime\/(daemon|system\/example-home|mcp\/link-dialog|doctor\/examine)\.ts$/,

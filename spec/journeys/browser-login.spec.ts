@@ -259,4 +259,10 @@ t.test('OAU-2 · a name that is no file name is encoded', async (t) => {
 
   await gateway.reaches(name, 'connected');
   t.match(readdirSync(join(home.path, 'mcp-tokens')).sort(), [/^%2E\.%2F.*\.client$/, /\.json$/, /\.meta$/]);
+
+  t.match(await askCli(['mcp', 'logout', name], home.path), { code: 0, stdout: /^Logged out of / });
+
+  await gateway.reaches(name, 'needsLogin');
+  t.same(readdirSync(join(home.path, 'mcp-tokens')), []);
+  t.match(await askCli(['mcp', 'logout', name], home.path), { code: 0, stdout: /^There was no login to / });
 });

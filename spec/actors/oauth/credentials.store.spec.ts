@@ -248,6 +248,25 @@ t.test('OAU-4 · a refusal of the document is recorded beside the tokens, and fo
   t.notOk(credentials.documentRefused('hub'));
 });
 
+t.test('OAU-8 · a logout leaves nothing of the server, and says whether there was a login', async (t) => {
+  const { folder, credentials } = tokenStore(t);
+  await credentials.save('hub', whole);
+  await credentials.save('hub-2', whole);
+  await credentials.refuseDocument('hub', 'because');
+  await credentials.demandScope('hub', 'https://mcp.example/mcp', 'mcp:write');
+  credentials.noteRefusal('hub', 'spent');
+
+  t.equal(await credentials.forget('hub'), true);
+
+  t.same(
+    readdirSync(folder).filter((name) => name.startsWith('hub.')),
+    [],
+  );
+  t.same([credentials.tokens('hub'), credentials.client('hub'), credentials.problem('hub')], Array(3).fill(undefined));
+  t.ok(credentials.tokens('hub-2'));
+  t.equal(await credentials.forget('hub'), false);
+});
+
 t.test('OAU-8 · OAU-1 · a refused renewal and a demanded scope are known until the next login', async (t) => {
   const { folder, credentials } = tokenStore(t);
   const url = 'https://mcp.example/mcp';

@@ -251,6 +251,8 @@ t.test(
           request.report({ kind: 'url', url: 'https://login.example', expires_in_seconds: 300 });
           return Promise.resolve(verdict);
         },
+        logout: async (_, server) =>
+          server === 'hub' ? { kind: 'loggedOut', wasLoggedIn: true } : { kind: 'stopped', why: 'the disk is full' },
         paste: (profile, server, text) => profile === 'work' && server === 'hub' && text === 'http://127.0.0.1/?code=c',
       },
     });
@@ -272,6 +274,9 @@ t.test(
     verdict = { kind: 'refused', code: 'login-under-way', message: 'wait' };
     await t.rejects(run('mcp.login', { server: 'hub' }), { code: 'login-under-way', message: 'wait' });
 
+    t.same(await run('mcp.logout', { server: 'hub' }), { logged_out: 'hub', was_logged_in: true });
+    const full = { code: 'login-stopped', message: 'the disk is full' };
+    await t.rejects(run('mcp.logout', { server: 'disk' }), full);
     const pasted = { server: 'hub', url: 'http://127.0.0.1/?code=c' };
     t.same(await run('mcp.loginPaste', { ...pasted, profile: 'work' }), { taken: 'hub' });
     await t.rejects(run('mcp.loginPaste', pasted), { code: 'login-paste', message: /no login to "hub" waits/ });

@@ -25,7 +25,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...ofReader,
     ...['approvals.answer', 'cron.pause', 'cron.resume', 'cron.run', 'runs.cancel'],
     ...['confirm', 'drop', 'retry'].map((name) => `deliveries.${name}`),
-    ...['call', 'disable', 'getPrompt', 'login', 'loginPaste', 'readResource', 'reconnect', 'test'].map(
+    ...['call', 'disable', 'getPrompt', 'login', 'loginPaste', 'logout', 'readResource', 'reconnect', 'test'].map(
       (name) => `mcp.${name}`,
     ),
     ...['disable', 'enable', 'replay'].map((name) => `webhook.${name}`),

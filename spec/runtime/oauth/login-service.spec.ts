@@ -14,6 +14,7 @@ function stage(t: Test, entries: Readonly<Record<string, JsonObject>>) {
   const browser = fakePool<LoginInput>();
   const device = fakePool<LoginInput>();
   const { credentials } = tokenStore(t);
+  const changed: string[] = [];
   const logins = createLogins({ browser: browser.handle, device: device.handle });
   const service = createLoginService({
     logins,
@@ -22,6 +23,7 @@ function stage(t: Test, entries: Readonly<Record<string, JsonObject>>) {
       const entry = entries[server];
       return entry === undefined ? undefined : readServerSettings(normaliseServerEntry(server, entry));
     },
+    changed: (_, server) => void changed.push(server),
     env: {},
     version: '0',
   });
@@ -31,7 +33,7 @@ function stage(t: Test, entries: Readonly<Record<string, JsonObject>>) {
       signal: new AbortController().signal,
       ...change,
     });
-  return { service, login, logins, credentials, browser, device };
+  return { service, login, logins, credentials, changed, browser, device };
 }
 
 t.test('OAU-1 · DEV-5 · what cannot log in so is refused before anything is begun', async (t) => {
@@ -101,6 +103,22 @@ t.test('OAU-4 · a login forgets a refused document; one made again, or beside a
   t.ok(credentials.documentRefused('hub'));
   logins.ended('hub', { kind: 'stopped', why: 'x' });
   await first;
+});
+
+t.test('OAU-8 · a logout is of what is stored or configured, and not beside a login', async (t) => {
+  const { service, login, logins, credentials, changed, browser } = stage(t, { hub: { url, auth: 'oauth' } });
+  const logout = (server: string) => service.logout('default', server);
+  await credentials.saveTokens('gone', { accessToken: 'a', issuer: 'https://as.example', clientId: 'c' } as never);
+  t.match(await logout('nobody'), { kind: 'refused', code: 'server-unknown' });
+  t.same(await logout('hub'), { kind: 'loggedOut', wasLoggedIn: false });
+  t.same(changed, []);
+  t.same(await logout('gone'), { kind: 'loggedOut', wasLoggedIn: true });
+  t.same(changed, ['gone']);
+  const ended = login('hub');
+  while (browser.spawned.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  t.match(await logout('hub'), { kind: 'refused', code: 'login-under-way' });
+  logins.ended('hub', { kind: 'loggedIn' });
+  await ended;
 });
 
 t.test('TLS-1 · a certificate that is not there ends the login with its own error', async (t) => {

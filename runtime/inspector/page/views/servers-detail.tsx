@@ -75,6 +75,11 @@ export function ServerDetail({
       await call('mcp.reconnect', { server, profile });
       return `Connecting ${server}…`;
     });
+  const logOut = (): Promise<unknown> =>
+    act('Log out', async () => {
+      const { was_logged_in: was } = await call('mcp.logout', { server, profile });
+      return was ? `Logged out of ${server}.` : `There was no login to ${server}.`;
+    });
   const isOff = state === 'disabled';
   const turn = (): Promise<unknown> =>
     act(isOff ? 'Enable' : 'Disable', async () => {
@@ -111,7 +116,14 @@ export function ServerDetail({
         }
       >
         <Acts>
-          {canLogIn && !toLogin ? <Button onClick={() => open('login')}>Log in…</Button> : null}
+          {canLogIn && !toLogin ? (
+            <>
+              <Button onClick={() => open('login')}>Log in…</Button>
+              <Button disabled={busy !== undefined} onClick={() => void logOut()}>
+                Log out
+              </Button>
+            </>
+          ) : null}
           {isFailing(row) || isOff ? null : (
             <Button icon="replay" disabled={busy !== undefined} onClick={() => void reconnect()}>
               Reconnect
