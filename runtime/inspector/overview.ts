@@ -102,6 +102,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const groups = await failures.groups(profile);
     const everyRoute = routesOf(inForce);
     const routes = ofProfile(everyRoute);
+    const countOf = new Map(counted.map((one) => [routeKey(one.profile, one.route), one]));
     const failing = await failingRoutes(
       { countRoutes: (one, of) => events.countRoutes(one, of, maxMs), deliveries: daemon.deliveries },
       atMs,
@@ -139,10 +140,10 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       open: openCounts(ports, sending, profile),
       routes: topOf(
         routes.map((route) => {
-          const mine = counted.find(({ profile, route: name }) => name === route.name && profile === route.profile);
-          return routeHealth(route, mine, {
+          const key = routeKey(route.profile, route.name);
+          return routeHealth(route, countOf.get(key), {
             failing: failing.some((one) => one.route === route.name && one.profile === route.profile),
-            retrying: sending.retrying.get(`${route.profile}/${route.name}`) ?? 0,
+            retrying: sending.retrying.get(key) ?? 0,
           });
         }),
       ),
@@ -268,8 +269,10 @@ function routesOf(inForce: RoutedHome | undefined): readonly RouteOf[] {
   const { configured, subscriptions } = inForce.sources;
   const all = [...configured, ...[...subscriptions.values()].flatMap((store) => store.current().routes)];
   // A subscription of the same name as a route of config.yaml is not used.
-  return [...new Map(all.reverse().map(({ route }) => [`${route.profile}/${route.name}`, route])).values()];
+  return [...new Map(all.reverse().map(({ route }) => [routeKey(route.profile, route.name), route])).values()];
 }
+
+const routeKey = (profile: string, route: string): string => `${profile}/${route}`;
 
 interface DeliveriesLoad {
   /** How many wait for their next try, by `profile/route`. */
@@ -285,7 +288,7 @@ function deliveriesLoad({ deliveries }: Pick<WorkPools, 'deliveries'>, only: str
     const { value, context } = delivery.getSnapshot();
     const { profile, route } = context.record;
     if (only !== undefined && profile !== only) continue;
-    const key = `${profile}/${route}`;
+    const key = routeKey(profile, route);
     if (value === 'waitingToRetry') retrying.set(key, (retrying.get(key) ?? 0) + 1);
     else delivering += 1;
   }

@@ -5,8 +5,8 @@ import type { Overview } from '../../../runtime/control/contract/overview.ts';
 import { createOverview, type OverviewPorts } from '../../../runtime/inspector/overview.ts';
 
 /** An overview of a gateway without servers and targets, and a watcher that is awaited. */
-function stage(t: Test, more: Partial<OverviewPorts> & { readonly nodes?: unknown }) {
-  const { nodes, ...ports } = more;
+function stage(t: Test, more: Partial<OverviewPorts> & { readonly nodes?: unknown; readonly inForce?: unknown }) {
+  const { nodes, inForce, ...ports } = more;
   const daemon = {
     mcp: { list: () => [], approvals: () => [] },
     deliveryService: { targets: () => [] },
@@ -14,7 +14,7 @@ function stage(t: Test, more: Partial<OverviewPorts> & { readonly nodes?: unknow
   };
   const overview = createOverview({
     pools: () => ({ deliveries: absentPool('deliveries'), groups: absentPool('groups'), runs: absentPool('runs') }),
-    host: () => ({ daemon, nodes }) as never,
+    host: () => ({ daemon, nodes, inForce }) as never,
     keeper: { journal: () => undefined, watch: () => () => {} },
     events: {
       count: async () => ({ all: { total: 0 } as never, routes: [] }),
@@ -115,5 +115,33 @@ t.test(
     t.strictSame([...limits], [250]);
     await overview.read({ range: '1h' });
     t.strictSame([...limits], [250, undefined], 'what is asked once is counted for a second');
+  },
+);
+
+t.test(
+  'INS-4 · the work for an overview grows with its routes and with those that have events, not with both',
+  async (t) => {
+    const size = 200;
+    const route = (index: number) => ({ name: `r${index}`, profile: 'default', enabled: true, sender: 'github' });
+    const configured = Array.from({ length: size }, (_, index) => ({ route: route(index) }));
+    let reads = 0;
+    const counted = configured.map(({ route: { name, profile } }) => ({
+      profile,
+      total: 1,
+      get route() {
+        reads += 1;
+        return name;
+      },
+    }));
+    const inForce = { sources: { configured, subscriptions: new Map() }, home: { diagnostics: [] } };
+    const { overview } = stage(t, {
+      inForce: () => inForce,
+      events: {
+        count: async () => ({ all: { total: size } as never, routes: counted as never }),
+        countRoutes: async () => ({ countedFromMs: 0, routes: [] }),
+      },
+    });
+    t.match(await overview.read({ range: '1h' }), { routes: { total: size, rows: [{ name: 'r0', events: 1 }] } });
+    t.ok(reads <= 3 * size, `${reads} looks at ${size} counts`);
   },
 );
