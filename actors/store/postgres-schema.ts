@@ -129,10 +129,10 @@ const eachTable = `(select count(*) from
  * that is missing or may not be read, a database that only reads.
  */
 export async function checkUse(client: ClientBase): Promise<void> {
-  const { rows } = await client.query(
-    `select current_setting('transaction_read_only') as reads, pg_current_xact_id_if_assigned(), ${eachTable}`,
-  );
+  // First: a standby cannot read the unlogged table.
+  const { rows } = await client.query(`select current_setting('transaction_read_only') as reads`);
   if (rows[0]?.reads === 'on') throw readOnly();
+  await client.query(`select pg_current_xact_id_if_assigned(), ${eachTable}`);
 }
 
 /** The same where a start has yet to make the tables. */

@@ -543,9 +543,12 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
       await postgres.run(foreign, 'create table agent_meta (name text, data text)');
       await postgres.least(older);
       await postgres.run(damaged, `grant usage on schema ${schemaOf(damaged)} to gw`);
+      // A standby refuses to read an unlogged table, as if one were missing.
+      const standby = `${damaged}${encodeURIComponent(' -c default_transaction_read_only=on')}`;
       const rows: readonly (readonly [string, string, RegExp])[] = [
         [readOnly, 'journal-read-only', /only reads .*name the primary/],
         [readOnlyLater, 'journal-read-only', /only reads/],
+        [standby, 'journal-read-only', /only reads/],
         [
           newer,
           'journal-version',
