@@ -73,8 +73,9 @@ export async function failingRoutes(
     countRoutes({ fromMs: Math.floor((nowMs - recentMs) / cellMs) * cellMs }, of),
   ]);
   const found: FailingRoute[] = [];
+  const recentOf = new Map(recent.routes.map((one) => [keyOf(one), one]));
   for (const { route, profile, counts } of day.routes) {
-    const now = recent.routes.find((one) => one.route === route && one.profile === profile);
+    const now = recentOf.get(keyOf({ route, profile }));
     const isRecent = now !== undefined && now.counts.failed >= now.total * failingShare;
     if (!isRecent && counts.failed < lastEvents) continue;
     const rows = await deliveries({ route, profile, limit: reasonEvents, since });
