@@ -75,6 +75,7 @@ export const openNodeServer: OpenHttpServer = async (settings, handle) => {
         connection.closes = true;
         exchange.endsConnection();
         socket.pause();
+        stopParsing(socket);
       }
       const refusal = versionRefusal(request) ?? refusalOf(exchange.head);
       if (refusal === undefined) handle(exchange);
@@ -111,6 +112,21 @@ export const openNodeServer: OpenHttpServer = async (settings, handle) => {
     },
   };
 };
+
+/** The library's parser of a connection, which its types lack. */
+interface Parsed {
+  readonly parser?: { onIncoming?: () => number } | null;
+}
+
+/**
+ * Skips what is left of the bytes that were read: 2 ends their parsing, as for an upgrade. It may be thousands of requests,
+ * and the library creates objects for each of them and an error for each when the connection ends.
+ */
+function stopParsing(socket: Socket): void {
+  // An undocumented property. Without it, the rest is parsed and ignored.
+  const { parser } = socket as unknown as Parsed;
+  if (parser) parser.onIncoming = () => 2;
+}
 
 /** The pending answers of one connection. */
 interface Connection {

@@ -48,6 +48,8 @@ interface Open {
   /** Returns whether its sender may have one more exchange in progress. */
   begin(exchange: UwsExchange): boolean;
   end(exchange: UwsExchange): void;
+  /** Whether more than `maxPerTurn` requests were taken in this turn of the event loop. */
+  isFlooded(): boolean;
   /** Whether a connection of a counted sender is closed after its answer, to make room for others. */
   isCrowded(): boolean;
 }
@@ -60,6 +62,12 @@ interface Open {
 const uncounted = 0.25;
 const senderShare = 0.25;
 const crowdedFrom = 0.5;
+/**
+ * From this number of requests in one turn of the event loop on, those of all connections, answers wait for the next turn.
+ * The library reads on as long as a connection sends, so one that pipelines requests which are answered at once would keep all
+ * others waiting; it closes one that sends a request while an answer is pending.
+ */
+const maxPerTurn = 100;
 const noBytes = Buffer.alloc(0);
 /** How often slow bodies are searched for. */
 const sweepMs = 250;
@@ -160,6 +168,7 @@ class UwsExchange implements Exchange {
   readonly #open: Open;
   #body: BodyReader | undefined;
   #over = false;
+  #isReplied = false;
   #hasLeft = false;
   #waiting: (() => void)[] | undefined;
 
@@ -202,11 +211,20 @@ class UwsExchange implements Exchange {
 
   /** @param isLast whether what follows must not be read as a request, because the two sides may disagree where it begins */
   reply(reply: Reply, isLast = false): void {
+    if (this.#isReplied) return;
+    this.#isReplied = true;
+    const unread = this.#body === undefined ? expectsBody(this.head) : !this.#body.isWhole;
+    const closes = isLast || unread || asksToClose(this.head) || (this.sender !== undefined && this.#open.isCrowded());
+    // The library calls back no more once it is answered, and the body must be released.
+    this.#body?.abort();
+    if (this.#open.isFlooded()) setImmediate(() => this.#answer(reply, closes));
+    else this.#answer(reply, closes);
+  }
+
+  #answer(reply: Reply, closes: boolean): void {
     if (this.#over) return;
     this.#over = true;
     this.#open.end(this);
-    const unread = this.#body === undefined ? expectsBody(this.head) : !this.#body.isWhole;
-    const closes = isLast || unread || asksToClose(this.head) || (this.sender !== undefined && this.#open.isCrowded());
     const res = this.#res;
     res.cork(() => {
       res.writeStatus(statusLines[reply.status] ?? String(reply.status));
@@ -217,8 +235,6 @@ class UwsExchange implements Exchange {
       if (this.head.method === 'HEAD') this.#endWithoutBody(Buffer.byteLength(reply.body), closes);
       else res.end(reply.body, closes);
     });
-    // The library calls back no more, and the body must be released.
-    this.#body?.abort();
   }
 
   /**
@@ -274,6 +290,7 @@ function createOpen(timeoutMs: number, limit: number): Open {
   const busy = new Map<string, number>();
   const exchanges: Open['exchanges'] = new ChurnMap();
   let watching = false;
+  let taken = 0;
   const sweep = (): void => {
     const nowMs = performance.now();
     exchanges.each((exchange) => exchange.cut(nowMs, timeoutMs));
@@ -286,7 +303,14 @@ function createOpen(timeoutMs: number, limit: number): Open {
       connections += change;
       return change < 0 || connections <= limit;
     },
+    isFlooded: () => taken > maxPerTurn,
     begin(exchange) {
+      if (taken === 0) {
+        setImmediate(() => {
+          taken = 0;
+        });
+      }
+      taken += 1;
       const sender = connections > limit * uncounted ? senderOf(exchange.address ?? '') : undefined;
       const count = sender === undefined ? 0 : (busy.get(sender) ?? 0);
       if (count >= Math.max(1, limit * senderShare)) return false;

@@ -54,6 +54,18 @@ export const bytesRows: readonly BytesRow[] = [
     node: '400 closed',
     uws: '505 closed',
   },
+  {
+    title: 'a space after the size of a chunk',
+    bytes: chunked('2 \r\nhi\r\n0\r\n\r\n'),
+    node: '400 closed',
+    uws: '202 open',
+  },
+  {
+    title: 'other bytes at the end of a chunk',
+    bytes: chunked('2\r\nhiXX0\r\n\r\n'),
+    node: '400 closed',
+    uws: '202 open',
+  },
   { title: 'a chunk without a size', bytes: chunked('2\r\nhi\r\nZZ\r\n'), node: '400 closed' },
   { title: 'an empty line before the request', bytes: `\r\n${post()}`, node: '202 open', uws: 'closed' },
   {
@@ -85,6 +97,12 @@ export const bytesRows: readonly BytesRow[] = [
   { title: 'a control byte in a value', bytes: post('x: a\x01b\r\n'), node: '400 closed' },
   { title: 'NUL in a value', bytes: post('x: a\0b\r\n'), node: '400 closed' },
   { title: 'DEL in a value', bytes: post('x: a\x7fb\r\n'), node: '400 closed', uws: '202 open' },
+  {
+    title: 'an empty name before the length',
+    bytes: post(': b\r\n') + post(),
+    node: '400 closed',
+    uws: '202 400 closed',
+  },
   { title: 'a space before the colon', bytes: post('x : b\r\n'), node: '400 closed' },
   { title: 'a folded line', bytes: post('x: a\r\n b\r\n'), node: '400 closed' },
   { title: 'a head of 20 KB', bytes: post(`x: ${'y'.repeat(20_000)}\r\n`), node: '431 closed' },
