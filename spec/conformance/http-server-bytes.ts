@@ -147,6 +147,12 @@ export const bytesRows: readonly BytesRow[] = [
   { title: 'bare line feeds', bytes: post().replaceAll('\r\n', '\n'), node: '400 closed', uws: '505 closed' },
   { title: 'no HTTP', bytes: '\x16\x03\x01\r\n\r\n', node: '400 closed', uws: '505 closed' },
   {
+    title: 'an address by the PROXY protocol',
+    bytes: `\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c${'\x01'.repeat(12)}${post()}`,
+    node: '400 closed',
+    uws: '202 open',
+  },
+  {
     title: 'bytes above 127 in the path',
     bytes: post('', 'POST /\xc3\xbc HTTP/1.1'),
     node: '400 closed',
