@@ -133,7 +133,7 @@ function resolve(context: CallContext, ports: Wired): Partial<CallContext> {
   if (tool !== undefined && tool === row?.tool) return { reached: isReached(tool, context, ports) };
   const found = find(context, tool, ports);
   if (found.kind === 'refused') return { fault: found.fault };
-  if (row !== undefined) row.tool = tool;
+  if (row !== undefined && found.kind === 'found') row.tool = tool;
   return found;
 }
 
@@ -153,7 +153,14 @@ function find(context: CallContext, tool: RegisteredTool | undefined, ports: Wir
   const isOutdated = context.approved && before !== undefined && isOtherwise(before, tool);
   if (isOutdated && context.questions >= maxQuestions) return { kind: 'refused', fault: toolKeepsChanging(context) };
   const fault = argumentFault(context, tool, { args: row?.request.args ?? {}, settings, ports });
-  if (fault !== undefined) return { kind: 'refused', fault };
+  if (fault !== undefined) {
+    // While the server connects for the first time, its tools may be those of an earlier run of the gateway.
+    const { server } = tool;
+    const absent = context.server === null ? ports.reach.absentFor(profile, tool.name, row?.request.allows) : undefined;
+    return absent?.comes && absent.server === server
+      ? { kind: 'awaited', server, reachMs: settings.connectTimeoutMs + reachSlackMs }
+      : { kind: 'refused', fault };
+  }
   const { annotations } = tool.definition;
   const hints = isJsonObject(annotations) ? annotations : undefined;
   return {

@@ -42,7 +42,7 @@ const well: CallOutcome = { kind: 'result', result: { content: [{ type: 'text', 
 function stage(
   t: Test,
   entry: JsonObject = {},
-  { state = 'connected', cpuTimeMs = threadTimeMs, problem = undefined as string | undefined } = {},
+  { state = 'connected', tools: count = 2, cpuTimeMs = threadTimeMs, problem = undefined as string | undefined } = {},
 ) {
   const settings = settingsOf((entry.url === undefined ? { command: 'x', ...entry } : entry) as never, 's');
   const log: string[] = [];
@@ -52,7 +52,7 @@ function stage(
   registry.learn('s', { tools, capabilities: { tools: {}, resources: {} } });
   const connections = fakePool<object>(() => ({
     value: state,
-    context: { session: 3, server: 's', profile: 'work', tools: 2, breaker: { kind: 'closed', failures: 0 } },
+    context: { session: 3, server: 's', profile: 'work', tools: count, breaker: { kind: 'closed', failures: 0 } },
   }));
   connections.handle().spawn('s@work', {} as never);
   const sent: Sent[] = [];
@@ -517,6 +517,18 @@ t.test('TRU-1 · LIF-13 · what a server lists once it is reached decides, not w
     sent[0]?.settle(well);
     t.match(await answer, code === undefined ? { kind: 'result' } : { fault: { code, message } }, what);
   }
+
+  // After a restart of the gateway, while it connects, its tools are those of its last listing.
+  const { calls, registry, reach, sent } = stage(t, {}, { state: 'connecting', tools: 0 });
+  registry.learn('s', { tools: [{ ...both, inputSchema: needsQ }], capabilities: { tools: {} } });
+  const [answer, wrong] = [calls.start(bothCall), calls.start({ ...bothCall, args: { path: 7 } })];
+  const inputSchema = { type: 'object', properties: { path: { type: 'string' } } };
+  registry.learn('s', { tools: [{ ...both, inputSchema }], capabilities: { tools: {} } });
+  reach.reached('s@work');
+  await turn();
+  sent[0]?.settle(well);
+  t.match(await answer, { kind: 'result' }, 'arguments that only its new listing takes');
+  t.match(await wrong, { fault: { code: 'invalid_arguments', message: /path/ } });
 });
 
 t.test('TRU-1 · FLT-4 · a listing that comes while a person thinks, or in a queue, is heeded too', async (t) => {
@@ -602,11 +614,8 @@ t.test('TRU-3 · an entry that changes ends the calls that wait for it, and take
 });
 
 t.test('LIF-6 · FLT-4 · SEC-4 · a name is waited for while its server connects for the first time', async (t) => {
-  const { calls, connections, registry, reach, sent } = stage(t, {}, { state: 'connecting' });
+  const { calls, connections, registry, reach, sent } = stage(t, {}, { state: 'connecting', tools: 0 });
   registry.forget('s');
-  const seen = connections.living('s@work');
-  if (seen !== undefined)
-    seen.snapshot = { ...seen.snapshot, context: { ...(seen.snapshot.context as object), tools: 0 } };
   t.match(await calls.start({ ...request, name: 'mcp__other__write' }), { fault: { code: 'unknown_tool' } });
   const offered = { code: 'unknown_tool', message: /"mcp__s__write" among those that are offered/ };
   t.match(await calls.start({ ...request, allows: () => false }), { fault: offered }, 'not lent, so not waited for');
