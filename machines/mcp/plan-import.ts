@@ -81,7 +81,9 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
       // here, the secret would be in the list of processes.
       const isReadByServer = isLiteral(file.program) && variablesIn({ args: read.entry.args ?? [] }).includes(wanted);
       const own = isProject || isOthers || isReadByServer ? ownVariable(wanted, server.name) : wanted;
-      return variableFor(own, value, { held, env, isReferred });
+      // The values that take the place of a placeholder are each server's own.
+      const kept = placeholder.test(value) ? `${server.name} ${value}` : value;
+      return variableFor(own, kept, { held, env, isReferred });
     };
     const given = read.given.map(({ variable: name, value }) => ({ name, variable: nameOf(name, value), value }));
     const { entry, secrets: moved } = takeSecrets(server.name, renamed(read.entry, given), nameOf);

@@ -61,6 +61,21 @@ t.test('CLI-5 · a placeholder of a server’s page is no value: it is asked for
     ['A_TOKEN', 'B_KEY', 'C_SECRET'],
   );
   t.match(item?.entry, { env: { A_TOKEN: '${A_TOKEN}', B_KEY: '${B_KEY}' } });
+  const own = { command: 'y', env: { A_TOKEN: '<YOUR_TOKEN>' } };
+  const others = plan([
+    ['claude-code', 'one', own],
+    ['claude-code', 'two', own],
+    ['cursor', 'two', own],
+  ]);
+  t.same(
+    others.map(({ entry, standing }) => [entry.env, standing.kind]),
+    [
+      [{ A_TOKEN: '${A_TOKEN}' }, 'new'],
+      [{ A_TOKEN: '${A_TOKEN_2}' }, 'new'],
+      [{ A_TOKEN: '${A_TOKEN_2}' }, 'same'],
+    ],
+    'SEC-2: the value for one server is not that of another',
+  );
   t.end();
 });
 
