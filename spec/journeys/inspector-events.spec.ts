@@ -343,10 +343,8 @@ t.test('the events of one daemon', options, async (t) => {
     const sheet = page.getByRole('dialog', { name: 'Add server' });
     await sheet.waitFor();
     t.equal((await sheet.boundingBox())?.width, 390, 'the width of the phone');
-    await page
-      .getByRole('button', { name: 'Import or paste', exact: true, pressed: true })
-      .and(page.locator(':focus'))
-      .waitFor();
+    await sheet.getByRole('button', { name: 'Import or paste', exact: true, pressed: true }).waitFor();
+    await sheet.getByLabel('Paste a block').and(page.locator(':focus')).waitFor();
     await page.keyboard.press('Escape');
     await sheet.waitFor({ state: 'detached' });
     await places.click();

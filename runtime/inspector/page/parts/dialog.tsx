@@ -222,7 +222,8 @@ function useNoEscape(isBusy: boolean): void {
 /** Opens a dialog, and returns its properties: `close` is called where the browser would close it. */
 export function useModal(close: () => void) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // Before the next paint: a key that is pressed until then would be for the page below.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     box.current?.showModal();
     // A harmless button or the first field, not the button that closes.
