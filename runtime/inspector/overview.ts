@@ -103,11 +103,15 @@ export function createOverview(ports: OverviewPorts): OverviewService {
     const everyRoute = routesOf(inForce);
     const routes = ofProfile(everyRoute);
     const countOf = new Map(counted.map((one) => [routeKey(one.profile, one.route), one]));
+    const enabled = new Set(routes.filter((one) => one.enabled).map(({ profile, name }) => routeKey(profile, name)));
+    const profilesOf = new Map<string, number>();
+    for (const { name } of everyRoute) profilesOf.set(name, (profilesOf.get(name) ?? 0) + 1);
     const failing = await failingRoutes(
       { countRoutes: (one, of) => events.countRoutes(one, of, maxMs), deliveries: daemon.deliveries },
       atMs,
       profile,
     );
+    const failingKeys = new Set(failing.map((one) => routeKey(one.profile, one.route)));
     const needs = needsOf({
       approvals: await Promise.all(
         ofProfile([...daemon.mcp.approvals(), ...elsewhere]).map(async (row) => ({
@@ -117,13 +121,8 @@ export function createOverview(ports: OverviewPorts): OverviewService {
       ),
       failures: groups,
       routes: failing
-        .filter((one) =>
-          routes.some(({ name, profile, enabled }) => enabled && name === one.route && profile === one.profile),
-        )
-        .map((one) => ({
-          ...one,
-          isOfSeveral: everyRoute.some(({ name, profile }) => name === one.route && profile !== one.profile),
-        })),
+        .filter((one) => enabled.has(routeKey(one.profile, one.route)))
+        .map((one) => ({ ...one, isOfSeveral: (profilesOf.get(one.route) ?? 0) > 1 })),
       servers,
       targets,
       faults: faultsOf(
@@ -142,7 +141,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
         routes.map((route) => {
           const key = routeKey(route.profile, route.name);
           return routeHealth(route, countOf.get(key), {
-            failing: failing.some((one) => one.route === route.name && one.profile === route.profile),
+            failing: failingKeys.has(key),
             retrying: sending.retrying.get(key) ?? 0,
           });
         }),

@@ -11,6 +11,7 @@ function stage(t: Test, more: Partial<OverviewPorts> & { readonly nodes?: unknow
     mcp: { list: () => [], approvals: () => [] },
     deliveryService: { targets: () => [] },
     status: () => ({ config: {}, webhook: {}, journal: 'ready' }),
+    deliveries: async () => [{ status: 'failed' }],
   };
   const overview = createOverview({
     pools: () => ({ deliveries: absentPool('deliveries'), groups: absentPool('groups'), runs: absentPool('runs') }),
@@ -119,21 +120,23 @@ t.test(
 );
 
 t.test(
-  'INS-4 · the work for an overview grows with its routes and with those that have events, not with both',
+  'INS-4 · the work for an overview grows with its routes, and with those that have events or fail, not with a product',
   async (t) => {
     const size = 200;
-    const route = (index: number) => ({ name: `r${index}`, profile: 'default', enabled: true, sender: 'github' });
-    const configured = Array.from({ length: size }, (_, index) => ({ route: route(index) }));
     let reads = 0;
-    const counted = configured.map(({ route: { name, profile } }) => ({
-      profile,
-      total: 1,
-      counts: { failed: 0 },
-      get route() {
-        reads += 1;
-        return name;
-      },
+    const named = (key: string, index: number) =>
+      Object.defineProperty({ profile: 'default' }, key, {
+        enumerable: true,
+        get() {
+          reads += 1;
+          return `r${index}`;
+        },
+      });
+    const indexes = [...Array(size).keys()];
+    const configured = indexes.map((index) => ({
+      route: Object.assign(named('name', index), { enabled: true, sender: 'github' }),
     }));
+    const counted = indexes.map((index) => Object.assign(named('route', index), { total: 1, counts: { failed: 1 } }));
     const inForce = { sources: { configured, subscriptions: new Map() }, home: { diagnostics: [] } };
     const { overview } = stage(t, {
       inForce: () => inForce,
@@ -142,7 +145,10 @@ t.test(
         countRoutes: async () => ({ countedFromMs: 0, routes: counted as never }),
       },
     });
-    t.match(await overview.read({ range: '1h' }), { routes: { total: size, rows: [{ name: 'r0', events: 1 }] } });
-    t.ok(reads <= 5 * size, `${reads} looks at ${size} counts`);
+    t.match(await overview.read({ range: '1h' }), {
+      needs: { total: size },
+      routes: { total: size, rows: [{ name: 'r0', events: 1, health: 'failing' }] },
+    });
+    t.ok(reads <= 10 * size, `${reads} looks at the names of ${size} routes and counts`);
   },
 );
