@@ -34,6 +34,8 @@ export interface NeedSources {
 
 /** Approvals by deadline, failures by size, then servers, targets and logins by name, the configuration, and failing routes. */
 export function needsOf({ approvals, failures, routes, servers, targets, faults }: NeedSources): readonly Need[] {
+  // A group may have thousands of routes.
+  const groups = failures.map((group) => ({ ...group, routes: new Set(group.routes) }));
   return [
     ...[...approvals].sort(byDeadline).map(approvalNeed),
     ...failures.map(failureNeed),
@@ -49,7 +51,7 @@ export function needsOf({ approvals, failures, routes, servers, targets, faults 
     ...configNeed(faults),
     // Last, and without refused requests: untrusted senders could fill the list with them (SEC-8).
     ...routes
-      .filter((one) => one.example.status !== 'refused' && !isAmong(failures, one))
+      .filter((one) => one.example.status !== 'refused' && !isAmong(groups, one))
       .sort((one, other) => (one.route < other.route ? -1 : 1))
       .map(routeNeed),
   ];
@@ -118,11 +120,13 @@ function failureNeed({ key, title, advice, helps, count, firstMs, routes }: Fail
   };
 }
 
+type GroupOfRoutes = Pick<FailureGroup, 'key' | 'target'> & { readonly routes: ReadonlySet<string> };
+
 /** Whether a group of failed deliveries already names the route and the reason. */
-function isAmong(failures: readonly FailureGroup[], { route, example: { reason } }: FailingRoute): boolean {
-  return failures.some(
+function isAmong(groups: readonly GroupOfRoutes[], { route, example: { reason } }: FailingRoute): boolean {
+  return groups.some(
     ({ key, target, routes }) =>
-      routes.includes(route) &&
+      routes.has(route) &&
       (['deadLettered', 'unknown'] as const).some(
         (status) => key === failureKey({ target, route, status, ...defined({ reason }) }),
       ),

@@ -214,3 +214,18 @@ t.test(
     t.end();
   },
 );
+
+t.test('INS-4 · the routes of a group of failures are read once, not for each route that fails', (t) => {
+  const names = Array.from({ length: 200 }, (_, index) => `r${index}`);
+  let reads = 0;
+  const routes = new Proxy(names, {
+    get(list, key) {
+      reads += 1;
+      return Reflect.get(list, key);
+    },
+  });
+  const needs = needsOf({ ...nothing, failures: [{ ...group, routes }], routes: names.map((name) => failing(name)) });
+  t.equal(needs.length, 201);
+  t.ok(reads < 5 * names.length, `${reads} reads of ${names.length} routes`);
+  t.end();
+});
