@@ -309,6 +309,11 @@ t.test('SRC-5 · what is missing and what differs is worded by what the scheme o
   t.match(diagnoseRefusal(refusedOf(raw), sourceRoute('aws-sns')), [
     { code: 'header-missing', text: /^The field Signature of the body is missing\. .*switch raw message delivery off/ },
   ]);
+  const [sns] = sources['aws-sns'].schemes.map(unlike);
+  const otherTopic = sns && refusedOf(sns, { reason: 'it is a message of another topic' });
+  t.match(otherTopic && diagnoseRefusal(otherTopic, sourceRoute('aws-sns')), [
+    { code: 'differs', text: /^It is a message of another topic\. The route’s secret must be the ARN/ },
+  ]);
   const attached = { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: '--x' };
   t.match(diagnoseRefusal(refusedOf(attached), sourceRoute('mailgun')), [
     { code: 'header-missing', text: /No field was read: the body is not JSON \(multipart\/form-data\)\.$/ },
