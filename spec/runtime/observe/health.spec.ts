@@ -32,7 +32,7 @@ function samplesOf(text: string): ReadonlyMap<string, number> {
 }
 
 /** What nothing has happened to yet has no series. */
-const silent = /^agent_(?:target_state|webhook_older_secret_total)$/;
+const silent = /^agent_webhook_older_secret_total$/;
 
 t.test('OBS-1 · ADP-2 · every metric is written, with what the daemon did and holds', async (t) => {
   const peer = await started(t);
@@ -40,7 +40,11 @@ t.test('OBS-1 · ADP-2 · every metric is written, with what the daemon did and 
     t,
     { peer: entryOf(peer, { trust: 'full' }), stranger: entryOf(peer, { trust: 'untrusted' }) },
     {
-      config: { inspector: { port: 0 }, agent: { runner: 'echo', concurrency: 3 }, platforms: { webhook: webhook(0) } },
+      config: {
+        inspector: { port: 0 },
+        agent: { runner: 'echo', concurrency: 3 },
+        platforms: { webhook: webhook(0), slack: { enabled: true } },
+      },
     },
   );
   for (const server of ['peer', 'stranger']) await gateway.reaches(server, 'connected');
@@ -93,6 +97,7 @@ t.test('OBS-1 · ADP-2 · every metric is written, with what the daemon did and 
     ['agent_mcp_servers{state="connected"}', 2],
     [`agent_mcp_server_state{${peerLabels},state="connected"}`, 1],
     [`agent_mcp_sessions_total{${peerLabels}}`, 1],
+    ['agent_target_state{profile="default",target="slack",state="failed"}', 1],
     ['agent_actors{machine="approval"}', 1],
     ['agent_actors_spawned_total{machine="agentRun"}', 1],
     ['agent_actors_crashed_total{machine="agentRun"}', 0],
