@@ -143,7 +143,7 @@ t.test('CLI-2 · SEC-7 · an id with signs of the shell is one word in the line 
 t.test('CLI-2 · bash completes words that it breaks at "=", and folders by itself', async (t) => {
   const home = withProgram(makeHome(t, { 'config.yaml': config, 'profiles/work/.env': '' }));
   const rows: readonly (readonly [string, readonly string[], readonly string[]])[] = [
-    ['agent mcp lo', ['agent', 'mcp', 'lo'], ['logs', 'login']],
+    ['agent mcp lo', ['agent', 'mcp', 'lo'], ['logs', 'login', 'logout']],
     ['agent webhook show --profile=w', ['agent', 'webhook', 'show', '--profile', '=', 'w'], ['work']],
     ['agent webhook show --profile=', ['agent', 'webhook', 'show', '--profile', '='], ['default', 'work']],
     ['agent mcp login x --flow ', ['agent', 'mcp', 'login', 'x', '--flow', ''], ['browser', 'device']],
@@ -168,9 +168,13 @@ t.test('CLI-2 · zsh and fish complete with what each word does', { skip: missin
   t.match(inShell('zsh', ['-f', '-c', zshShowing(['agent', 'mcp', 'lo'])], home), [
     /^logs:Show what a server wrote/,
     /^login:Log in to a server/,
+    /^logout:Delete the stored login/,
   ]);
   const fish = `${completionScripts.get('fish') ?? ''}\ncomplete -C 'agent webhook show --profile=w'\ncomplete -C 'agent mcp log'`;
-  t.match(inShell('fish', ['--no-config', '-c', fish], home), ['--profile=work', /^login\tLog in/, /^logs\tShow/]);
+  t.match(inShell('fish', ['--no-config', '-c', fish], home), [
+    '--profile=work',
+    ...[/^login\tLog in/, /^logout\tDelete/, /^logs\tShow/],
+  ]);
 });
 
 /** The program under its own name, as the shells call it. */
