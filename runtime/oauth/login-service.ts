@@ -100,13 +100,16 @@ export function createLoginService(ports: LoginServicePorts): LoginService {
     },
     async logout(profile, server) {
       if (logins.isUnderWay(profile, server)) return underWay(server);
+      const store = credentials(profile);
       try {
-        const wasLoggedIn = await credentials(profile).forget(server);
+        const wasLoggedIn = await store.forget(server);
         if (wasLoggedIn) changed(profile, server);
         else if (settings(profile, server) === undefined) return unknown(server);
         return { kind: 'loggedOut', wasLoggedIn };
       } catch (thrown) {
-        return { kind: 'stopped', why: causeOf(thrown) };
+        // The tokens, which are the first, may be gone.
+        changed(profile, server);
+        return { kind: 'stopped', why: `the login cannot be deleted: ${causeOf(thrown)}; ${store.writeCure(server)}` };
       }
     },
     paste(profile, server, text) {

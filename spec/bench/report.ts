@@ -101,7 +101,8 @@ What grows (${scale?.machine ?? 'not measured'}):
 
 ${markdown(scaleTable(scale?.found ?? []))}
 
-\`npm run bench -- --quick\` takes about a minute without the peers, \`--only receiver|journey|presets|watch|page|groups|nodes|mcp|start|scale\` a part of it. \`npm run bench:check\`
+\`npm run bench -- --quick\` measures the receiver, the journey, presets, groups, tool calls and starts in about a minute, without the
+peers; \`--only receiver|journey|presets|watch|page|groups|nodes|mcp|start|scale\` measures one part. \`npm run bench:check\`
 holds the ratios, and the bytes that a request allocates and leaves behind, against \`spec/bench/baseline.json\` and fails where one has grown;
 \`npm run bench:check -- --accept\` makes what it finds the baseline.
 `;

@@ -55,7 +55,6 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['mcp', 'logs', 'peer'], 0, /^$/],
   [['mcp', 'reload', 'peer'], 0, /peer/],
   [['mcp', 'logout', 'peer'], 0, /^There was no login to peer\.$/m],
-  [['mcp', 'logout', 'peer'], 0, /^There was no login to peer\.$/m],
   [['mcp', 'add', 'other', '--no-test', '--', 'true'], 0, /other/],
   [['mcp', 'edit', 'other', '--lazy'], 0, /^Changed other/],
   [['mcp', 'edit', 'other', '--unset', 'headers.X-None'], 0, /^Nothing changed: the entry of other/],

@@ -242,7 +242,7 @@ interface Step {
 /** A gateway that closes what it knows to gather, as its group does. */
 async function player(journal: Journal, owner: string, mode?: 'batch') {
   const { join, close, found } = await gateway(journal, owner, mode);
-  /** It was told of a batch, and has not closed it since. */
+  /** It knows of a batch, and has not closed it since. */
   let gathers = false;
   let closing = false;
   const under: Promise<unknown>[] = [];

@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { normaliseServerEntry } from '../../../machines/config/server-entry.ts';
@@ -13,7 +15,7 @@ const url = 'https://mcp.example/mcp';
 function stage(t: Test, entries: Readonly<Record<string, JsonObject>>) {
   const browser = fakePool<LoginInput>();
   const device = fakePool<LoginInput>();
-  const { credentials } = tokenStore(t);
+  const { credentials, folder } = tokenStore(t);
   const changed: string[] = [];
   const logins = createLogins({ browser: browser.handle, device: device.handle });
   const service = createLoginService({
@@ -33,7 +35,7 @@ function stage(t: Test, entries: Readonly<Record<string, JsonObject>>) {
       signal: new AbortController().signal,
       ...change,
     });
-  return { service, login, logins, credentials, changed, browser, device };
+  return { service, login, logins, credentials, folder, changed, browser, device };
 }
 
 t.test('OAU-1 · DEV-5 · what cannot log in so is refused before anything is begun', async (t) => {
@@ -106,7 +108,7 @@ t.test('OAU-4 · a login forgets a refused document; one made again, or beside a
 });
 
 t.test('OAU-8 · a logout is of what is stored or configured, and not beside a login', async (t) => {
-  const { service, login, logins, credentials, changed, browser } = stage(t, { hub: { url, auth: 'oauth' } });
+  const { service, login, logins, credentials, folder, changed, browser } = stage(t, { hub: { url, auth: 'oauth' } });
   const logout = (server: string) => service.logout('default', server);
   await credentials.saveTokens('gone', { accessToken: 'a', issuer: 'https://as.example', clientId: 'c' } as never);
   t.match(await logout('nobody'), { kind: 'refused', code: 'server-unknown' });
@@ -114,6 +116,9 @@ t.test('OAU-8 · a logout is of what is stored or configured, and not beside a l
   t.same(changed, []);
   t.same(await logout('gone'), { kind: 'loggedOut', wasLoggedIn: true });
   t.same(changed, ['gone']);
+  mkdirSync(join(folder, 'stuck.client'));
+  t.match(await logout('stuck'), { kind: 'stopped', why: /^the login cannot be deleted: .*; .*disk/ });
+  t.same(changed, ['gone', 'stuck'], 'its tokens may be gone');
   const ended = login('hub');
   while (browser.spawned.length === 0) await new Promise((resolve) => setImmediate(resolve));
   t.match(await logout('hub'), { kind: 'refused', code: 'login-under-way' });
