@@ -157,7 +157,12 @@ export async function streamModel(
 }
 
 export function sum(one: Tokens, other: Tokens): Tokens {
-  return { input: one.input + other.input, output: one.output + other.output };
+  return {
+    input: one.input + other.input,
+    cached: one.cached + other.cached,
+    written: one.written + other.written,
+    output: one.output + other.output,
+  };
 }
 
 /** Exponential backoff. Half of it is random, so that runs that failed together do not retry together. */

@@ -80,9 +80,10 @@ function formatRun({ out, gateway }: CommandContext, run: RunDetail, withTranscr
   return titled(out, run.id, statusOf(run)) + head + texts;
 }
 
-function spentBy({ steps, input_tokens, output_tokens, cost }: RunDetail): string | undefined {
+function spentBy({ steps, input_tokens, cached_tokens, output_tokens, cost }: RunDetail): string | undefined {
   if (steps === undefined) return undefined;
-  const tokens = `${input_tokens ?? 0} tokens in and ${output_tokens ?? 0} out`;
+  const cached = cached_tokens === undefined ? '' : `, ${cached_tokens} of them from the cache,`;
+  const tokens = `${input_tokens ?? 0} tokens in${cached} and ${output_tokens ?? 0} out`;
   return `${counted(steps, 'step')}, ${tokens}${cost === undefined ? '' : `, cost ${cost}`}`;
 }
 

@@ -16,6 +16,7 @@ import {
   tokensOf,
 } from './model-draft.ts';
 import type { ModelQuestion, StopReason, Turn } from './model-talk.ts';
+import { markedTurns, withMark } from './prompt-cache.ts';
 
 const version = '2023-06-01';
 
@@ -36,14 +37,16 @@ const ownHost = /^https:\/\/api\.anthropic\.com(?::\d+)?(?:\/|$)/i;
 
 function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: ModelQuestion): JsonObject {
   const { system, turns, tools, temperature, stopSequences } = question;
+  const marked = markedTurns(question);
   return {
     model: name,
     stream: true,
     max_tokens: maxTokens ?? (ownHost.test(baseUrl) ? ownMaxTokens : defaultMaxTokens),
     ...(temperature === undefined ? {} : { temperature }),
     ...(stopSequences === undefined ? {} : { stop_sequences: stopSequences }),
-    ...(system === '' ? {} : { system }),
-    messages: turns.map(messageOf),
+    // Its mark covers the tools too, which the endpoint reads before it.
+    ...(system === '' ? {} : marked.size === 0 ? { system } : { system: withMark({ content: system }).content }),
+    messages: turns.map((turn) => (marked.has(turn) ? withMark(messageOf(turn)) : messageOf(turn))),
     ...(tools.length === 0
       ? {}
       : {

@@ -110,12 +110,14 @@ export function extendCall(calls: Map<string, ToolAsk>, key: string, part: ToolA
 /** Reads each provider's field names. A later count replaces an earlier one: both count from the start. */
 export function tokensOf(standing: Tokens, usage: Json | undefined): Tokens {
   if (!isJsonObject(usage)) return standing;
-  const cached = [usage.cache_creation_input_tokens, usage.cache_read_input_tokens].map((one) => countOf(one) ?? 0);
+  const details = isJsonObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
+  const first = (...counts: readonly (Json | undefined)[]) => counts.map(countOf).find((one) => one !== undefined);
+  const cached =
+    first(usage.cache_read_input_tokens, details.cached_tokens, usage.prompt_cache_hit_tokens) ?? standing.cached;
+  const written = first(usage.cache_creation_input_tokens, details.cache_write_tokens) ?? standing.written;
   const fresh = countOf(usage.input_tokens);
-  const input =
-    countOf(usage.prompt_tokens) ?? (fresh === undefined ? undefined : cached.reduce((sum, one) => sum + one, fresh));
-  const output = countOf(usage.completion_tokens) ?? countOf(usage.output_tokens);
-  return { input: input ?? standing.input, output: output ?? standing.output };
+  const input = countOf(usage.prompt_tokens) ?? (fresh === undefined ? standing.input : fresh + cached + written);
+  return { input, cached, written, output: first(usage.completion_tokens, usage.output_tokens) ?? standing.output };
 }
 
 function countOf(value: Json | undefined): number | undefined {

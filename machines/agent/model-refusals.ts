@@ -22,6 +22,8 @@ const effort = 'reasoning_effort';
 const oldThoughts = 'old thoughts';
 /** Groq's endpoint sends what a model thinks, and takes it back for some models only. */
 const thoughts = 'thoughts';
+/** An endpoint of Anthropic's kind that reads its requests strictly. */
+const cacheMarks = 'cache_control';
 /** OpenAI's endpoint, and Azure's, refuse every request if the description of one tool is longer. */
 const longDescriptions = 'long descriptions';
 const maxDescriptionLength = 1_024;
@@ -44,6 +46,7 @@ const sentences: readonly (readonly [refused: string, sentence: RegExp])[] = [
     thoughts,
     /\breasoning(?:_content)?\b.{0,40}(?:unsupported|not (?:supported|permitted|allowed))|(?:unsupported|unknown|unexpected|unrecognized|extra_forbidden).{0,80}\breasoning(?:_content)?\b/is,
   ],
+  [cacheMarks, /cache_control/],
   [longDescriptions, /function\.description.{0,80}too long/i],
 ];
 
@@ -79,6 +82,7 @@ export function requestWithout(
   const { [limit]: max, ...parameters } = requestBody(model, {
     ...question,
     turns: turnsWithout(without, turns),
+    isUncached: without.has(cacheMarks),
     tools: without.has(longDescriptions) ? tools.map(shortlyDescribed) : tools,
   });
   return {

@@ -51,10 +51,17 @@ export interface ModelQuestion {
   readonly temperature?: number;
   /** Texts that end the answer where the model writes them. */
   readonly stopSequences?: readonly string[];
+  /** The endpoint refuses cache marks. */
+  readonly isUncached?: boolean;
 }
 
 export interface Tokens {
+  /** Includes the next two. */
   readonly input: number;
+  /** Read from the endpoint's cache. */
+  readonly cached: number;
+  /** Written to it. */
+  readonly written: number;
   readonly output: number;
 }
 
@@ -70,7 +77,7 @@ export interface ModelAnswer {
   readonly reasoning?: Json;
 }
 
-export const noTokens: Tokens = { input: 0, output: 0 };
+export const noTokens: Tokens = { input: 0, cached: 0, written: 0, output: 0 };
 
 /** Why there is no answer of a model that `refused`. */
 export const refusedToAnswer = 'the model, or the filter of its endpoint, refused to answer';

@@ -17,6 +17,7 @@ import {
   tokensOf,
 } from './model-draft.ts';
 import type { ModelQuestion, StopReason, ToolAsk, Turn } from './model-talk.ts';
+import { markedTurns, withMark } from './prompt-cache.ts';
 
 export const openAiEndpoint: Endpoint = {
   pathOf: () => '/chat/completions',
@@ -29,8 +30,13 @@ export const openAiEndpoint: Endpoint = {
 /** OpenAI's own endpoints: their reasoning models reject `max_tokens`, the only name sure to work elsewhere. */
 const openAiHost = /^https:\/\/(?:[\w-]+\.)*openai\.(?:com|azure\.com)(?::\d+)?(?:\/|$)/i;
 
+/** OpenRouter passes marks on to Claude; other endpoints may refuse them. */
+const markingHost = /^https:\/\/openrouter\.ai(?::\d+)?(?:\/|$)/i;
+
 function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: ModelQuestion): JsonObject {
   const { system, turns, tools, temperature, stopSequences } = question;
+  const marked = markedTurns(question);
+  const marks = markingHost.test(baseUrl) && /claude/i.test(name) && marked.size > 0;
   return {
     model: name,
     stream: true,
@@ -40,7 +46,10 @@ function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: ModelQuestio
     ...(temperature === undefined ? {} : { temperature }),
     ...(stopSequences === undefined ? {} : { stop: stopSequences }),
     stream_options: { include_usage: true },
-    messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns.flatMap(messagesOf)],
+    messages: [
+      ...(system === '' ? [] : lastMarked([{ role: 'system', content: system }], marks)),
+      ...turns.flatMap((turn) => lastMarked(messagesOf(turn), marks && marked.has(turn))),
+    ],
     ...(tools.length === 0
       ? {}
       : {
@@ -50,6 +59,11 @@ function bodyOf({ name, maxTokens, baseUrl = '' }: Asked, question: ModelQuestio
           })),
         }),
   };
+}
+
+function lastMarked(messages: readonly JsonObject[], isMarked: boolean): readonly JsonObject[] {
+  const last = messages.at(-1);
+  return isMarked && last !== undefined ? [...messages.slice(0, -1), withMark(last)] : messages;
 }
 
 function messagesOf(turn: Turn): JsonObject[] {

@@ -12,13 +12,25 @@ import { mapping, someSeconds, text } from './schema-parts.ts';
 import type { AgentSettings, ModelPrices, ModelSettings } from './settings.ts';
 import { isPlainAddress } from './validate.ts';
 
+const price = { type: 'number', minimum: 0 } as const;
+
 /** The prices of a model. */
 const prices = {
   ...mapping,
   required: ['input_per_million', 'output_per_million'],
   properties: {
-    input_per_million: { type: 'number', minimum: 0, description: 'For a million tokens sent.' },
-    output_per_million: { type: 'number', minimum: 0, description: 'For a million tokens received.' },
+    input_per_million: { ...price, description: 'For a million tokens sent.' },
+    output_per_million: { ...price, description: 'For a million tokens received.' },
+    cached_per_million: {
+      ...price,
+      description:
+        'For a million of the sent tokens that the endpoint has in its cache. Default: a tenth of `input_per_million` with the provider `anthropic`, else all of it.',
+    },
+    written_per_million: {
+      ...price,
+      description:
+        'For a million of the sent tokens that the endpoint puts into its cache. Default: 1.25 times `input_per_million` with the provider `anthropic`, else the same.',
+    },
   },
 } as const;
 
@@ -194,11 +206,19 @@ function readModel(model: NonNullable<Written['model']>): ModelSettings {
     maxSteps: model.max_steps,
     apiKey: model.api_key,
     maxTokens: model.max_tokens,
-    prices: prices && readPrices(prices),
-    otherPrices: others && Object.fromEntries(Object.entries(others).map(([key, held]) => [key, readPrices(held)])),
+    prices: prices && readPrices(prices, provider),
+    otherPrices:
+      others && Object.fromEntries(Object.entries(others).map(([key, held]) => [key, readPrices(held, provider)])),
   });
 }
 
-function readPrices({ input_per_million, output_per_million }: WrittenPrices): ModelPrices {
-  return { inputPerMillion: input_per_million, outputPerMillion: output_per_million };
+function readPrices(prices: WrittenPrices, provider: ModelSettings['provider']): ModelPrices {
+  const { input_per_million: input, output_per_million: output } = prices;
+  const isAnthropic = provider === 'anthropic';
+  return {
+    inputPerMillion: input,
+    cachedPerMillion: prices.cached_per_million ?? (isAnthropic ? input / 10 : input),
+    writtenPerMillion: prices.written_per_million ?? (isAnthropic ? input * 1.25 : input),
+    outputPerMillion: output,
+  };
 }

@@ -44,6 +44,10 @@ export interface ModelSettings {
 /** The price of a million tokens, in the owner's currency. */
 export interface ModelPrices {
   readonly inputPerMillion: number;
+  /** Of tokens read from the endpoint's cache. */
+  readonly cachedPerMillion: number;
+  /** Of tokens written to it. */
+  readonly writtenPerMillion: number;
   readonly outputPerMillion: number;
 }
 

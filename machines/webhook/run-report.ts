@@ -4,7 +4,7 @@
  * @see DLV-6 in docs/specification.md
  */
 
-import type { JsonObject } from '../base/json.ts';
+import { defined, type JsonObject } from '../base/json.ts';
 import type { DeliveryRecord, RunRecord } from './record.ts';
 
 export interface RunReport {
@@ -56,19 +56,23 @@ export function reportedRun({ runKey, failedRun, progress }: DeliveryRecord): st
   return progress?.run ?? failedRun ?? runKey;
 }
 
-function ofRun({ attempt, reason, steps, inputTokens, outputTokens, cost }: RunRecord, type: string): JsonObject {
+function ofRun(
+  { attempt, reason, steps, inputTokens, cachedTokens, outputTokens, cost }: RunRecord,
+  type: string,
+): JsonObject {
   return {
     attempts: attempt,
     ...(type === 'run.failed' && reason !== undefined ? { reason } : {}),
     ...(steps === undefined || inputTokens === undefined || outputTokens === undefined
       ? {}
       : {
-          usage: {
+          usage: defined({
             steps,
             input_tokens: inputTokens,
+            cached_tokens: cachedTokens,
             output_tokens: outputTokens,
-            ...(cost === undefined ? {} : { cost }),
-          },
+            cost,
+          }),
         }),
   };
 }

@@ -4,7 +4,7 @@
  * @see CLI-3 and CLI-4 in docs/specification.md
  */
 
-import { cut, type JsonObject } from '../../machines/base/json.ts';
+import { cut, defined, type JsonObject } from '../../machines/base/json.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { ChatView, TurnOutcome } from '../agent/chats.ts';
 import { type Command, type Commands, daemonOf, textOf } from './command.ts';
@@ -72,13 +72,10 @@ function busy(): Refusal {
 
 function outcomeJson(outcome: TurnOutcome): TurnResult {
   if (outcome.kind === 'cancelled') return { outcome: 'cancelled' };
-  const { steps, inputTokens, outputTokens, cost } = outcome.spending;
+  const { steps, inputTokens, cachedTokens, outputTokens, cost } = outcome.spending;
   return {
     outcome: outcome.kind,
     ...(outcome.kind === 'answered' ? { text: outcome.text } : { reason: outcome.reason }),
-    steps,
-    input_tokens: inputTokens,
-    output_tokens: outputTokens,
-    ...(cost === undefined ? {} : { cost }),
+    ...defined({ steps, input_tokens: inputTokens, cached_tokens: cachedTokens, output_tokens: outputTokens, cost }),
   };
 }

@@ -107,8 +107,6 @@ export function matches(
 }
 
 /** With the field names of rows; absent fields are unknown to the runner. */
-function spendingOf({ steps, inputTokens, outputTokens, cost }: RunRecord): Partial<RunDetail> {
-  return {
-    ...defined({ steps, input_tokens: inputTokens, output_tokens: outputTokens, cost }),
-  };
+function spendingOf({ steps, inputTokens, cachedTokens, outputTokens, cost }: RunRecord): Partial<RunDetail> {
+  return defined({ steps, input_tokens: inputTokens, cached_tokens: cachedTokens, output_tokens: outputTokens, cost });
 }

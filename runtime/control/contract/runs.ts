@@ -10,6 +10,8 @@ export interface RunDetail extends RunRow {
   /** Requests to the model. */
   readonly steps?: number;
   readonly input_tokens?: number;
+  /** Those of the input that the endpoint had in its cache. */
+  readonly cached_tokens?: number;
   readonly output_tokens?: number;
   readonly cost?: number;
   readonly delivery?: DeliveryRecord;

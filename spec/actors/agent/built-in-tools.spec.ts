@@ -1,8 +1,9 @@
 import t from 'tap';
 import { createBuiltInTools } from '../../../actors/agent/built-in-tools.ts';
+import { noTokens } from '../../../machines/agent/model-talk.ts';
 
 const ports = {
-  askModel: () => Promise.resolve({ kind: 'failed' as const, why: '', tokens: { input: 0, output: 0 } }),
+  askModel: () => Promise.resolve({ kind: 'failed' as const, why: '', tokens: noTokens }),
   askPerson: () => Promise.resolve({ kind: 'denied' as const }),
 };
 

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { type LoopOutcome, type RunTools, runModelLoop } from '../../../actors/agent/model-loop.ts';
-import type { Turn } from '../../../machines/agent/model-talk.ts';
+import { noTokens, type Turn } from '../../../machines/agent/model-talk.ts';
 import type { TranscriptEntry } from '../../../machines/agent/transcript.ts';
 import { type ModelReply, startModelServer } from '../../support/model-server.ts';
 
@@ -76,7 +76,8 @@ t.test('CLI-4 · an answer that breaks off is reported, and leaves nothing half 
 t.test('DIS-3 · what a tool adds to the conversation is bounded, and what it cost is counted', async (t) => {
   const { outcome, turns } = await loop(t, [asks, { kind: 'says', text: 'Done.' }], {
     offers: [look],
-    call: () => Promise.resolve({ text: 'x'.repeat(100_001), isError: false, tokens: { input: 100, output: 50 } }),
+    call: () =>
+      Promise.resolve({ text: 'x'.repeat(100_001), isError: false, tokens: { ...noTokens, input: 100, output: 50 } }),
   });
   const [, , tools] = turns;
   t.match(tools?.role === 'tools' && tools.replies[0]?.text, /x{100000}\n\[1 characters left out\]$/);

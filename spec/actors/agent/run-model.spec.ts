@@ -9,8 +9,9 @@ import { plainRequest } from '../../support/records.ts';
 
 const providers = ['openai-compatible', 'anthropic'] as const;
 const request: AgentRunRequest = { ...plainRequest, route: 'deploys', prompt: 'Look at it' };
-const prices = { inputPerMillion: 100_000, outputPerMillion: 0 };
-const otherPrices = { dear: { inputPerMillion: 700_000, outputPerMillion: 0 } };
+const free = { inputPerMillion: 0, cachedPerMillion: 0, writtenPerMillion: 0, outputPerMillion: 0 };
+const prices = { ...free, inputPerMillion: 100_000 };
+const otherPrices = { dear: { ...free, inputPerMillion: 700_000 } };
 const look = { name: 'look', description: 'Looks.', inputSchema: { type: 'object', properties: {} } };
 
 interface Running {

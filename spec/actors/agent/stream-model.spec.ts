@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { type ModelVerdict, type StreamLimits, streamModel } from '../../../actors/agent/stream-model.ts';
-import type { Turn } from '../../../machines/agent/model-talk.ts';
+import { noTokens, type Turn } from '../../../machines/agent/model-talk.ts';
 import type { ModelSettings } from '../../../machines/config/settings.ts';
 import { lendEnv } from '../../support/lent-env.ts';
 import { lentTime } from '../../support/lent-time.ts';
@@ -381,6 +381,23 @@ t.test('SRV-2 · a model that takes no temperature is asked without it', async (
   t.equal(server.asked.length, 1);
 });
 
+t.test('DIS-3 · an endpoint that takes no cache marks is asked without them from then on', async (t) => {
+  const refusal = { error: { message: 'messages.0.content.0.cache_control: Extra inputs are not permitted' } };
+  const server = await startModelServer(t, ({ body }) =>
+    JSON.stringify(body).includes('cache_control')
+      ? { kind: 'status', status: 400, body: JSON.stringify(refusal) }
+      : { kind: 'says', text: 'Fine.' },
+  );
+  const model: ModelSettings = { provider: 'anthropic', baseUrl: server.url, name: 'strict', maxSteps: 20 };
+  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+  const { signal } = new AbortController();
+  const turns = [...question.turns, ...question.turns];
+  for (const asked of [2, 3]) {
+    t.match(await streamModel(model, { ...question, turns }, { ...ports, signal }), { kind: 'answered' });
+    t.equal(server.asked.length, asked);
+  }
+});
+
 t.test('SRV-2 · a model that takes no stop sequences is asked without them', async (t) => {
   const refusal = { error: { message: "Unsupported parameter: 'stop' is not supported with this model." } };
   const server = await startModelServer(t, ({ body }) =>
@@ -459,10 +476,9 @@ t.test(
     const { signal } = new AbortController();
     const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 };
     const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('aborted')), signal };
-    const tokens = { input: 0, output: 0 };
     t.strictSame(
       await streamModel(model, question, ports),
-      { kind: 'failed', why: 'the run was stopped', tokens },
+      { kind: 'failed', why: 'the run was stopped', tokens: noTokens },
       'who stops a chat while its endpoint is waited for keeps the conversation',
     );
   },

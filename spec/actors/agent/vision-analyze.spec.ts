@@ -1,11 +1,11 @@
 import t from 'tap';
 import type { ModelVerdict } from '../../../actors/agent/stream-model.ts';
 import { createVisionAnalyze } from '../../../actors/agent/vision-analyze.ts';
-import type { ModelQuestion } from '../../../machines/agent/model-talk.ts';
+import { type ModelQuestion, noTokens } from '../../../machines/agent/model-talk.ts';
 import { fetchLoopback, page, startPageServer } from '../../support/page-server.ts';
 
 const never = new AbortController().signal;
-const tokens = { input: 7, output: 3 };
+const tokens = { ...noTokens, input: 7, output: 3 };
 const seen: ModelVerdict = {
   kind: 'answered',
   answer: { text: '<think>Fur.</think>A cat.', calls: [], stop: 'ended', tokens },

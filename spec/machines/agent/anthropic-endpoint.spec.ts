@@ -1,5 +1,6 @@
 import t from 'tap';
 import { answerOf, emptyDraft } from '../../../machines/agent/model-draft.ts';
+import type { ModelQuestion } from '../../../machines/agent/model-talk.ts';
 import { readEvent, readWhole, requestBody } from '../../../machines/agent/model-wire.ts';
 import { question } from '../../support/model-question.ts';
 
@@ -9,18 +10,20 @@ const read = (events: readonly object[]) => {
   return draft;
 };
 
+const mark = { cache_control: { type: 'ephemeral' } };
+
 t.test('DIS-3 · CON-3 · a conversation is written as Anthropic’s endpoint wants it', (t) => {
   t.same(requestBody({ provider: 'anthropic', name: 'usual' }, question), {
     model: 'usual',
     stream: true,
     max_tokens: 8192,
-    system: 'Be brief',
+    system: [{ type: 'text', text: 'Be brief', ...mark }],
     messages: [
       {
         role: 'user',
         content: [
           { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
-          { type: 'text', text: 'Go' },
+          { type: 'text', text: 'Go', ...mark },
         ],
       },
       {
@@ -34,13 +37,28 @@ t.test('DIS-3 · CON-3 · a conversation is written as Anthropic’s endpoint wa
         role: 'user',
         content: [
           { type: 'tool_result', tool_use_id: 'c1', content: 'seen' },
-          { type: 'tool_result', tool_use_id: 'c2', content: 'no JSON', is_error: true },
+          { type: 'tool_result', tool_use_id: 'c2', content: 'no JSON', is_error: true, ...mark },
         ],
       },
       { role: 'assistant', content: [{ type: 'text', text: 'Done' }] },
     ],
     tools: [{ name: 'look', description: 'Looks.', input_schema: { type: 'object' } }],
   });
+  t.end();
+});
+
+t.test('DIS-3 · each request marks where its prefix ends and where that of the request before did', (t) => {
+  const [asked, called, seen] = question.turns;
+  if (asked === undefined || called === undefined || seen === undefined) throw new Error('the conversation is shorter');
+  const marksOf = (turns: ModelQuestion['turns'], more: Partial<ModelQuestion> = {}) =>
+    JSON.stringify(requestBody({ provider: 'anthropic', name: 'usual' }, { ...question, turns, ...more }))
+      .split('{"role"')
+      .map((message) => message.split('cache_control').length - 1);
+  t.same(marksOf([asked]), [1, 1], 'the system and, with it, the tools');
+  t.same(marksOf([asked, called, seen]), [1, 1, 0, 1]);
+  t.same(marksOf([asked, called, seen, called, seen]), [1, 0, 0, 1, 0, 1], 'of each step');
+  t.same(marksOf([asked], { tools: [] }), [0, 0], 'what no other request follows');
+  t.same(marksOf([asked, called, seen], { isUncached: true }), [0, 0, 0, 0]);
   t.end();
 });
 
@@ -76,7 +94,7 @@ t.test('DIS-3 · Anthropic’s events become an answer, with the tokens of the c
     text: 'Hello',
     calls: [{ id: 't', name: 'one', argumentsText: '{"x":1}' }],
     stop: 'calls',
-    tokens: { input: 25, output: 9 },
+    tokens: { input: 25, cached: 20, written: 0, output: 9 },
     reasoning: [{ type: 'thinking', thinking: 'hm' }],
   });
   t.end();

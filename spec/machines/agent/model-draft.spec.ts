@@ -45,17 +45,25 @@ t.test('DIS-3 · a draft is no answer before the endpoint has said why it stoppe
 });
 
 t.test('DIS-3 · counts of tokens are read by either name, and what is no count changes none', (t) => {
-  const standing = { input: 1, output: 2 };
+  const standing = { input: 1, cached: 0, written: 0, output: 2 };
   const rows: readonly (readonly [usage: Parameters<typeof tokensOf>[1], read: typeof standing])[] = [
     [
       { prompt_tokens: 5, completion_tokens: 6 },
-      { input: 5, output: 6 },
+      { ...standing, input: 5, output: 6 },
     ],
     [
       { input_tokens: 5, cache_creation_input_tokens: 10, cache_read_input_tokens: 100 },
-      { input: 115, output: 2 },
+      { input: 115, cached: 100, written: 10, output: 2 },
     ],
-    [{ output_tokens: 9 }, { input: 1, output: 9 }],
+    [
+      { prompt_tokens: 9, prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 3 } },
+      { input: 9, cached: 4, written: 3, output: 2 },
+    ],
+    [
+      { prompt_tokens: 9, prompt_cache_hit_tokens: 4 },
+      { ...standing, input: 9, cached: 4 },
+    ],
+    [{ output_tokens: 9 }, { ...standing, output: 9 }],
     [{ prompt_tokens: -1, output_tokens: 0.5 }, standing],
     [{ prompt_tokens: '5' }, standing],
     [null, standing],

@@ -46,6 +46,27 @@ t.test('DIS-3 · CON-3 · a conversation is written as an OpenAI-compatible endp
   t.end();
 });
 
+t.test('DIS-3 · Claude behind OpenRouter is asked with cache marks, no other model', (t) => {
+  const asked = (baseUrl: string, name: string) =>
+    requestBody({ provider: 'openai-compatible', name, baseUrl }, question).messages;
+  const mark = { cache_control: { type: 'ephemeral' } };
+  t.match(asked('https://openrouter.ai/api/v1', 'anthropic/claude-sonnet-5'), [
+    { role: 'system', content: [{ type: 'text', text: 'Be brief', ...mark }] },
+    { role: 'user', content: [{ type: 'text' }, { type: 'image_url', ...mark }] },
+    { role: 'assistant', content: ' ' },
+    { role: 'tool', tool_call_id: 'c1', content: 'seen' },
+    { role: 'tool', tool_call_id: 'c2', content: [{ type: 'text', text: 'no JSON', ...mark }] },
+    { role: 'assistant', content: 'Done' },
+  ]);
+  for (const [base, name] of [
+    ['https://openrouter.ai/api/v1', 'openai/gpt-5.6'],
+    ['https://openrouter.ai.example.org/v1', 'claude'],
+    ['http://127.0.0.1:8000', 'claude'],
+  ] as const)
+    t.notMatch(JSON.stringify(asked(base, name)), /cache_control/, `${name} at ${base}`);
+  t.end();
+});
+
 t.test('DIS-3 · OpenAI’s events become an answer: texts, calls by their index, the stop, the tokens', (t) => {
   const draft = read([
     delta({ role: 'assistant', content: 'Hel' }),
@@ -65,7 +86,7 @@ t.test('DIS-3 · OpenAI’s events become an answer: texts, calls by their index
       { id: 'a', name: 'one', argumentsText: '{"x":1}' },
     ],
     stop: 'calls',
-    tokens: { input: 7, output: 3 },
+    tokens: { input: 7, cached: 0, written: 0, output: 3 },
   });
   t.end();
 });

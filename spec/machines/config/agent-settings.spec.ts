@@ -72,7 +72,8 @@ t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at
 
 t.test('CON-3 · the section is read with its defaults', (t) => {
   t.same(readAgent({}), { runner: 'echo', command: [], timeoutMs: 600_000, concurrency: 4, onInterrupted: 'rerun' });
-  const prices = { input_per_million: 3, output_per_million: 15 };
+  const prices = { input_per_million: 4, output_per_million: 15 };
+  const kept = { inputPerMillion: 4, cachedPerMillion: 0.4, writtenPerMillion: 5, outputPerMillion: 15 };
   t.match(
     readAgent({
       runner: 'model',
@@ -87,12 +88,19 @@ t.test('CON-3 · the section is read with its defaults', (t) => {
         name: 'm',
         maxSteps: 5,
         maxTokens: 100,
-        prices: { inputPerMillion: 3, outputPerMillion: 15 },
-        otherPrices: { small: { inputPerMillion: 3, outputPerMillion: 15 } },
+        prices: kept,
+        otherPrices: { small: kept },
       },
       search: { baseUrl: 'http://127.0.0.1:8888', apiKey: 's' },
     },
   );
   t.equal(readAgent({ model }).model?.maxSteps, 20);
+  const other = { ...model, provider: 'openai-compatible' };
+  t.match(readAgent({ model: { ...other, prices } }).model?.prices, { cachedPerMillion: 4, writtenPerMillion: 4 });
+  const own = { ...prices, cached_per_million: 1, written_per_million: 2 };
+  for (const one of [model, other]) {
+    const read = readAgent({ model: { ...one, prices: own } }).model?.prices;
+    t.match(read, { cachedPerMillion: 1, writtenPerMillion: 2 });
+  }
   t.end();
 });

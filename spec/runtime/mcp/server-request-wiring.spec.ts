@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import type { ModelVerdict } from '../../../actors/agent/stream-model.ts';
 import type { AskingCall } from '../../../actors/mcp/open-calls.ts';
-import type { ModelQuestion, StopReason, Tokens } from '../../../machines/agent/model-talk.ts';
+import { type ModelQuestion, noTokens, type StopReason } from '../../../machines/agent/model-talk.ts';
 import { compile } from '../../../machines/base/compile.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { ModelSettings } from '../../../machines/config/settings.ts';
@@ -22,10 +22,9 @@ import { startPool } from '../../support/pools.ts';
 import { turn } from '../../support/turns.ts';
 
 const model: ModelSettings = { provider: 'anthropic', baseUrl: 'http://127.0.0.1', name: 'house', maxSteps: 5 };
-const none: Tokens = { input: 0, output: 0 };
 const said = (text: string, stop: StopReason = 'ended'): ModelVerdict => ({
   kind: 'answered',
-  answer: { text, calls: [], stop, tokens: none },
+  answer: { text, calls: [], stop, tokens: noTokens },
 });
 
 interface AskedModel {
@@ -310,7 +309,7 @@ t.test('SRV-2 · only what was admitted counts in the rate', async (t) => {
 });
 
 t.test('SRV-2 · a model that fails, is late or is lost is a refusal with its reason', async (t) => {
-  const lost: ModelVerdict = { kind: 'failed', why: 'the endpoint is gone', tokens: none };
+  const lost: ModelVerdict = { kind: 'failed', why: 'the endpoint is gone', tokens: noTokens };
   const failing = stage(t, {}, { answer: () => Promise.resolve(lost) });
   t.same(await failing.sample(), { kind: 'refused', reason: 'sampling refused: the endpoint is gone' });
 
