@@ -24,7 +24,7 @@ export interface Endpoint {
   /** What follows the base URL, which ends without a slash. */
   readonly pathOf: (base: string) => string;
   /** The headers that authenticate a request: they contain the key. */
-  readonly headersOf: (apiKey: string | undefined) => Readonly<Record<string, string>>;
+  readonly headersOf: (apiKey: string | undefined, baseUrl: string) => Readonly<Record<string, string>>;
   /** The body of a request for a streamed answer. */
   readonly bodyOf: (asked: Asked, question: ModelQuestion) => JsonObject;
   /**

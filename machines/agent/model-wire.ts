@@ -27,7 +27,7 @@ export function requestAddress({ provider, baseUrl, apiKey }: Pick<ModelSettings
   const base = path.replace(/\/+$/, '');
   return {
     url: `${base}${pathOf(base)}${query}`,
-    headers: { 'content-type': 'application/json', ...headersOf(apiKey) },
+    headers: { 'content-type': 'application/json', ...headersOf(apiKey, base) },
   };
 }
 

@@ -21,7 +21,7 @@ import { markedTurns, withMark } from './prompt-cache.ts';
 
 export const openAiEndpoint: Endpoint = {
   pathOf: () => '/chat/completions',
-  headersOf: (apiKey) => ({ ...(apiKey !== undefined && { authorization: `Bearer ${apiKey}` }) }),
+  headersOf,
   bodyOf,
   readEvent,
   readWhole,
@@ -29,6 +29,16 @@ export const openAiEndpoint: Endpoint = {
 
 /** OpenAI's own endpoints: their reasoning models reject `max_tokens`, the only name sure to work elsewhere. */
 const openAiHost = /^https:\/\/(?:[\w-]+\.)*openai\.(?:com|azure\.com)(?::\d+)?(?:\/|$)/i;
+
+/** Azure's endpoints take a key by a header of its own, and only an Entra token, which is a JWT, as a bearer token. */
+const azureHost = /^https:\/\/(?:[\w-]+\.)+azure\.com(?::\d+)?(?:\/|$)/i;
+
+function headersOf(apiKey: string | undefined, baseUrl: string): Readonly<Record<string, string>> {
+  if (apiKey === undefined) return {};
+  return azureHost.test(baseUrl) && !apiKey.startsWith('eyJ')
+    ? { 'api-key': apiKey }
+    : { authorization: `Bearer ${apiKey}` };
+}
 
 /** OpenRouter passes marks on to Claude; other endpoints may refuse them. */
 const markingHost = /^https:\/\/openrouter\.ai(?::\d+)?(?:\/|$)/i;

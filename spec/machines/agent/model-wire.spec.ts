@@ -123,6 +123,15 @@ t.test('CON-3 · each kind of endpoint has its address and its header for the ke
     requestAddress({ ...dated, provider: 'anthropic' }).url,
     'https://api.example/v1/messages?api-version=preview',
   );
+  const azure = 'https://mine.openai.azure.com/openai/deployments/mini?api-version=2026-10-21';
+  for (const [baseUrl, apiKey, header] of [
+    [azure, 'k', { 'api-key': 'k' }],
+    [azure, 'eyJ0.e30.c', { authorization: 'Bearer eyJ0.e30.c' }],
+    ['https://azure.com.example/v1', 'k', { authorization: 'Bearer k' }],
+  ] as const) {
+    const { headers } = requestAddress({ provider: 'openai-compatible', baseUrl, apiKey });
+    t.same(headers, { 'content-type': 'application/json', ...header });
+  }
   const { apiKey: _, ...keyless } = addressed;
   t.same(Object.keys(requestAddress({ ...keyless, provider: 'openai-compatible' }).headers), ['content-type']);
   t.end();
