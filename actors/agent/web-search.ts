@@ -1,10 +1,11 @@
 /**
- * The tool `web_search`: asks the configured search endpoint over SearXNG's JSON API. The owner chose the endpoint, so it
+ * The tool `web_search`: asks the configured search endpoint. The owner chose the endpoint, so it
  * may be private; its results are untrusted text.
  * @see DIS-5 in docs/specification.md
  */
 
-import { cut, isJsonObject, type Json } from '../../machines/base/json.ts';
+import { resultsIn, searchCure, searchRequest } from '../../machines/agent/search-endpoint.ts';
+import { cut, type Json } from '../../machines/base/json.ts';
 import { parseJson } from '../../machines/base/read-json.ts';
 import type { SearchSettings } from '../../machines/config/settings.ts';
 import { stripTags } from '../../machines/mcp/strip-tags.ts';
@@ -19,7 +20,8 @@ const maxResults = 10;
 const defaultResults = 5;
 const maxSnippetLength = 500;
 
-export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInTool {
+export function createWebSearch(endpoint: SearchSettings): BuiltInTool {
+  const { provider } = endpoint;
   return {
     offer: {
       name: 'web_search',
@@ -44,29 +46,30 @@ export function createWebSearch({ baseUrl, apiKey }: SearchSettings): BuiltInToo
       const stop = createStopSignal([signal], timeoutMs);
       let isProxied = false;
       try {
-        const url = new URL(`${baseUrl.replace(/\/+$/, '')}/search`);
-        url.searchParams.set('q', query);
-        url.searchParams.set('format', 'json');
-        const route = await throughProxy(url.href);
+        const { url, headers, body } = searchRequest(endpoint, query, max);
+        const route = await throughProxy(url);
         if (route.kind === 'unusable') return failure(route.why);
         isProxied = route.isProxied;
         const response = await fetch(url, {
           ...route.init,
-          headers: {
-            accept: 'application/json',
-            ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-          },
+          headers,
+          ...(body && { method: 'POST', body: JSON.stringify(body) }),
           redirect: 'manual',
           signal: stop.signal,
         });
         if (!response.ok) {
           await response.body?.cancel();
-          const cure = response.status === 403 ? '; SearXNG needs `json` among its `search.formats`' : '';
-          return failure(`the search endpoint answered HTTP ${response.status}${cure}`);
+          const { status } = response;
+          return failure(`the search endpoint answered HTTP ${status}${searchCure(provider, status)}`);
         }
-        const found = resultsIn(await boundedText(response));
+        const found = resultsIn(provider, parseJson(await boundedText(response)));
         if (found === undefined) return failure('the search endpoint answered with what is no list of results');
-        return { text: formatResults(found.slice(0, max)), isError: false };
+        if (found.length === 0) return { text: 'Nothing was found.', isError: false };
+        const shown = found.slice(0, max).map(({ title, url, snippet }, index) => {
+          const lines = [`${index + 1}. ${plain(title)}`, plain(url), plain(snippet)];
+          return lines.filter((line) => line !== '').join('\n');
+        });
+        return { text: shown.join('\n\n'), isError: false };
       } catch (thrown) {
         if (signal.aborted) return failure('the run was stopped');
         if (stop.isTimeOver()) return failure(`no answer within ${timeoutMs / 1_000} s`);
@@ -95,29 +98,6 @@ async function boundedText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-interface Found {
-  readonly title: string;
-  readonly url: string;
-  readonly snippet: string;
-}
-
-function resultsIn(text: string): readonly Found[] | undefined {
-  const body = parseJson(text);
-  const results = isJsonObject(body) ? body.results : undefined;
-  if (!Array.isArray(results)) return undefined;
-  return (results as readonly Json[]).flatMap((one) => {
-    if (!isJsonObject(one) || typeof one.url !== 'string') return [];
-    return [{ title: plain(one.title), url: plain(one.url), snippet: plain(one.content) }];
-  });
-}
-
 function plain(value: Json | undefined): string {
   return typeof value === 'string' ? cut(stripTags(value).replace(/\s+/g, ' ').trim(), maxSnippetLength) : '';
-}
-
-function formatResults(results: readonly Found[]): string {
-  if (results.length === 0) return 'Nothing was found.';
-  return results
-    .map(({ title, url, snippet }, index) => `${index + 1}. ${title}\n${url}${snippet === '' ? '' : `\n${snippet}`}`)
-    .join('\n\n');
 }

@@ -9,7 +9,7 @@ import type { EntryFinding } from './diagnostic.ts';
 import { type InterpolationScope, interpolate, refersToUnset, unresolvedReference, variableIn } from './interpolate.ts';
 import { ownVariables, runVariables, senderVariables } from './program-variables.ts';
 import { mapping, someSeconds, text } from './schema-parts.ts';
-import type { AgentSettings, ModelPrices, ModelSettings } from './settings.ts';
+import type { AgentSettings, ModelPrices, ModelSettings, SearchSettings } from './settings.ts';
 import { isPlainAddress } from './validate.ts';
 
 const price = { type: 'number', minimum: 0 } as const;
@@ -80,11 +80,18 @@ export const agentSchema = {
     },
     web_search: {
       ...mapping,
-      required: ['base_url'],
       properties: {
-        provider: { enum: ['searxng'], default: 'searxng', description: 'What the endpoint speaks.' },
-        base_url: { ...text, description: 'Address of the endpoint, without /search.' },
-        api_key: { ...text, description: 'Sent as a bearer token.' },
+        provider: {
+          enum: ['searxng', 'brave', 'tavily', 'exa'],
+          default: 'searxng',
+          description: 'What the endpoint speaks.',
+        },
+        base_url: {
+          ...text,
+          description:
+            'Address of the endpoint, without /search. Required for SearXNG; else default: that of the provider.',
+        },
+        api_key: { ...text, description: 'The key. Required, but for SearXNG.' },
       },
       description: 'Where the tool web_search asks; without it the tool is not offered.',
     },
@@ -126,10 +133,32 @@ export function checkAgent(agent: JsonObject): readonly EntryFinding[] {
         : refersToUnset(unset);
     report([section, 'base_url'], `${section}.base_url ${why}`, 'agent-endpoint');
   }
+  if (agent.web_search !== undefined) {
+    const { provider = 'searxng', base_url, api_key } = objectAt(agent, 'web_search');
+    const isOwn = provider === 'searxng';
+    const missing = isOwn
+      ? base_url === undefined
+        ? 'base_url'
+        : undefined
+      : api_key === undefined
+        ? 'api_key'
+        : undefined;
+    const cure = isOwn
+      ? `give one such as ${exampleOf.web_search}, or another provider`
+      : `give one such as \${${scalarText(provider).toUpperCase()}_API_KEY}`;
+    if (missing !== undefined)
+      report(['web_search'], `web_search has no ${missing}; ${cure}`, 'agent-search-incomplete');
+  }
   return findings;
 }
 
 const endpoints = ['model', 'web_search'] as const;
+/** Of the hosted search services, without /search. */
+const searchAddresses = {
+  brave: 'https://api.search.brave.com/res/v1/web',
+  tavily: 'https://api.tavily.com',
+  exa: 'https://api.exa.ai',
+} as const;
 const exampleOf = { model: 'https://api.example.com/v1', web_search: 'http://127.0.0.1:8888' } as const;
 
 /** What of the interpolated section is probably not meant. */
@@ -190,8 +219,14 @@ export function readAgent(written: JsonObject): Omit<AgentSettings, 'env'> {
     concurrency,
     onInterrupted: on_interrupted,
     ...(model === undefined ? {} : { model: readModel(model) }),
-    ...(search === undefined ? {} : { search: defined({ baseUrl: search.base_url, apiKey: search.api_key }) }),
+    ...(search === undefined ? {} : { search: readSearch(search) }),
   };
+}
+
+function readSearch({ provider, base_url: own, api_key: apiKey }: NonNullable<Written['web_search']>): SearchSettings {
+  // The missing address of a SearXNG is a finding.
+  const baseUrl = own ?? (provider === 'searxng' ? '' : searchAddresses[provider]);
+  return defined({ provider, baseUrl, apiKey });
 }
 
 type Written = Declared<typeof agentSchema>;

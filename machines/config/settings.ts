@@ -51,11 +51,11 @@ export interface ModelPrices {
   readonly outputPerMillion: number;
 }
 
-/** The endpoint of `web_search`, with SearXNG's JSON format. */
+/** The endpoint of `web_search`. */
 export interface SearchSettings {
+  readonly provider: 'searxng' | 'brave' | 'tavily' | 'exa';
   /** Such as `http://127.0.0.1:8888`. */
   readonly baseUrl: string;
-  /** Sent as a bearer token. */
   readonly apiKey?: string;
 }
 

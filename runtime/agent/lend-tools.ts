@@ -89,7 +89,7 @@ export function createLendTools(ports: LendToolsPorts): LendTools {
     function warnWhereEmpty(name: string): void {
       if (builtInNames.has(name)) {
         if (builtIn.has(name)) return;
-        const why = 'there is no search endpoint; set agent.web_search.base_url';
+        const why = 'there is no search endpoint; set agent.web_search';
         log.warnOnce(`tools/${profile}/${name}`, `profile "${profile}": ${name} is not offered: ${why}`);
       } else if (name !== allServers && !registered.some(toolFilter([name]))) {
         const text = `${who}: toolset "${name}" names no tool; \`agent mcp tools\` lists them`;

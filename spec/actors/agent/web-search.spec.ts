@@ -15,7 +15,7 @@ const results = [
 
 t.test('DIS-5 · a search asks SearXNG for JSON and lists what it found', async (t) => {
   const { url, asked } = await startPageServer(t, { '/search': page('application/json', JSON.stringify({ results })) });
-  const { call } = createWebSearch({ baseUrl: `${url}/`, apiKey: 'key-of-search' });
+  const { call } = createWebSearch({ provider: 'searxng', baseUrl: `${url}/`, apiKey: 'key-of-search' });
   const answer = await call({ query: 'the thing', limit: 2 }, never);
   t.equal(asked[0]?.url, '/search?q=the+thing&format=json');
   t.equal(asked[0]?.headers.authorization, 'Bearer key-of-search');
@@ -25,6 +25,63 @@ t.test('DIS-5 · a search asks SearXNG for JSON and lists what it found', async 
   });
   t.match(await call({ query: 'all' }, never), { text: /3\. Three\nhttps:\/\/three\.example\/$/ });
 });
+
+t.test(
+  'DIS-5 · Brave, Tavily and Exa are asked in their own ways, and what they refuse is led to its cause',
+  async (t) => {
+    const hit = { title: 'One', url: 'https://one.example/' };
+    const rows = [
+      {
+        provider: 'brave',
+        answer: { type: 'search', web: { results: [{ ...hit, description: 'a b' }] } },
+        none: { type: 'search' },
+        url: `/search?q=${'x'.repeat(400)}&count=2&text_decorations=false`,
+        key: ['x-subscription-token', 'key-of-search'],
+        refusal: [422, /HTTP 422; check agent\.web_search\.api_key$/],
+      },
+      {
+        provider: 'tavily',
+        answer: { results: [{ ...hit, content: 'a b' }] },
+        none: { results: [] },
+        url: '/search',
+        body: { query: 'x'.repeat(400), max_results: 2 },
+        key: ['authorization', 'Bearer key-of-search'],
+        refusal: [432, /HTTP 432; its rate or quota is used up$/],
+      },
+      {
+        provider: 'exa',
+        answer: { results: [{ ...hit, highlights: ['a', 'b'] }] },
+        none: { results: [] },
+        url: '/search',
+        body: { query: 'x'.repeat(401), numResults: 2, contents: { highlights: true } },
+        key: ['x-api-key', 'key-of-search'],
+        refusal: [401, /HTTP 401; check agent\.web_search\.api_key$/],
+      },
+    ] as const;
+    for (const { provider, answer, none, url, key, refusal, ...row } of rows) {
+      const replies = [answer, none, refusal[0], {}].map((reply) => JSON.stringify(reply));
+      const asked: { url: string | undefined; key: unknown; body: string }[] = [];
+      const server = await listenHttp(t, (req, res) => {
+        let body = '';
+        req.on('data', (chunk: Buffer) => {
+          body += chunk.toString();
+        });
+        req.on('end', () => {
+          asked.push({ url: req.url, key: req.headers[key[0]], body });
+          const reply = replies[asked.length - 1] ?? '';
+          res.writeHead(reply === String(refusal[0]) ? refusal[0] : 200).end(reply);
+        });
+      });
+      const { call } = createWebSearch({ provider, baseUrl: server.url, apiKey: 'key-of-search' });
+      const found = await call({ query: 'x'.repeat(401), limit: 2 }, never);
+      t.match(found, { text: /^1\. One\nhttps:\/\/one\.example\/\na (?:… )?b$/, isError: false }, provider);
+      t.same(asked, [{ url, key: key[1], body: 'body' in row ? JSON.stringify(row.body) : '' }], provider);
+      t.match(await call({ query: 'q' }, never), { text: 'Nothing was found.', isError: false }, provider);
+      t.match(await call({ query: 'q' }, never), { text: refusal[1], isError: true }, provider);
+      t.match(await call({ query: 'q' }, never), { text: /no list of results/, isError: true }, provider);
+    }
+  },
+);
 
 t.test('DIS-5 · an endpoint that fails is reported without its address', async (t) => {
   const { url } = await startPageServer(t, {
@@ -41,17 +98,17 @@ t.test('DIS-5 · an endpoint that fails is reported without its address', async 
     ['html', /no list of results/, true],
     ['other', /no list of results/, true],
     ['forbidden', /HTTP 403; SearXNG needs `json` among its `search\.formats`$/, true],
-    ['limited', /HTTP 429$/, true],
+    ['limited', /HTTP 429; its rate or quota is used up$/, true],
     ['moved', /HTTP 302/, true],
     ['flood', /no list of results/, true],
   ] as const;
   for (const [path, text, isError] of rows) {
-    const { call } = createWebSearch({ baseUrl: `${url}/${path}` });
+    const { call } = createWebSearch({ provider: 'searxng', baseUrl: `${url}/${path}` });
     t.match(await call({ query: 'q' }, never), { text, isError }, path);
   }
   const closed = await listenHttp(t, () => {});
   closed.server.close();
-  const gone = createWebSearch({ baseUrl: `${closed.url}/secret-path` });
+  const gone = createWebSearch({ provider: 'searxng', baseUrl: `${closed.url}/secret-path` });
   const answer = await gone.call({ query: 'q' }, never);
   t.match(answer, { text: /was not reached: the connection failed \(ECONNREFUSED\)$/, isError: true });
   t.notMatch(answer.text, 'secret-path');
@@ -64,7 +121,7 @@ t.test(
   async (t) => {
     const { key, pem } = selfSigned();
     const { url } = await listenHttp(t, () => {}, { tls: { key, cert: pem } });
-    const { call } = createWebSearch({ baseUrl: url });
+    const { call } = createWebSearch({ provider: 'searxng', baseUrl: url });
     t.match(await call({ query: 'q' }, never), {
       text: /not trusted \(DEPTH_ZERO_SELF_SIGNED_CERT\); correct it, or name/,
     });
@@ -84,7 +141,7 @@ t.test('TLS-2 · DIS-5 · a search goes through the proxy of the environment', a
     res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ results }));
   });
   lendEnv(t, { http_proxy: proxy.url, no_proxy: '' });
-  const { call } = createWebSearch({ baseUrl: 'http://search.invalid' });
+  const { call } = createWebSearch({ provider: 'searxng', baseUrl: 'http://search.invalid' });
   t.match(await call({ query: 'q' }, never), { text: /^1\. One\n/, isError: false });
   t.same(asked, ['http://search.invalid/search?q=q&format=json']);
   lendEnv(t, { http_proxy: 'socks5://user:hunter2@127.0.0.1:9' });

@@ -35,6 +35,10 @@ t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at
     [{ model: { ...model, base_url: 'ftp://api.example' } }, ['error agent.model.base_url agent-endpoint']],
     [{ model: { ...model, base_url: 'https://user:pw@api.example' } }, ['error agent.model.base_url agent-endpoint']],
     [{ web_search: { base_url: '${SEARCH_URL}' } }, ['error agent.web_search.base_url agent-endpoint']],
+    [{ web_search: {} }, ['error agent.web_search agent-search-incomplete']],
+    [{ web_search: { provider: 'brave' } }, ['error agent.web_search agent-search-incomplete']],
+    [{ web_search: { provider: 'brave', api_key: '${KEY}x' } }, ['warning agent.web_search.api_key secret-unresolved']],
+    [{ web_search: { provider: 'exa', api_key: 'k' } }, []],
     [{ model: { ...model, api_key: '${MODEL_KEY}' } }, ['warning agent.model.api_key secret-unresolved']],
     [{ env: ['KEY', 'TOOL'] }, []],
     [
@@ -64,6 +68,9 @@ t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at
         'agent.web_search.base_url refers to "SEARCH_URL", which is not set; set SEARCH_URL in .env or in the environment',
     },
   ]);
+  t.match(checkAgent({ web_search: { provider: 'brave' } }), [
+    { message: 'agent.web_search has no api_key; give one such as ${BRAVE_API_KEY}' },
+  ]);
   t.match(doubtsOfAgent({ command: ['a', '${AGENT_ROUTE}'] }, scope), [
     { message: /has the word \$\{AGENT_ROUTE\}, which is not replaced; let the program read its variable/ },
   ]);
@@ -91,9 +98,12 @@ t.test('CON-3 · the section is read with its defaults', (t) => {
         prices: kept,
         otherPrices: { small: kept },
       },
-      search: { baseUrl: 'http://127.0.0.1:8888', apiKey: 's' },
+      search: { provider: 'searxng', baseUrl: 'http://127.0.0.1:8888', apiKey: 's' },
     },
   );
+  const hosted = { provider: 'tavily', api_key: 's' };
+  t.match(readAgent({ web_search: hosted }).search, { provider: 'tavily', baseUrl: 'https://api.tavily.com' });
+  t.match(readAgent({ web_search: { ...hosted, base_url: 'http://here' } }).search, { baseUrl: 'http://here' });
   t.equal(readAgent({ model }).model?.maxSteps, 20);
   const other = { ...model, provider: 'openai-compatible' };
   t.match(readAgent({ model: { ...other, prices } }).model?.prices, { cachedPerMillion: 4, writtenPerMillion: 4 });

@@ -95,11 +95,11 @@ t.test('DIS-5 · what a toolset names in vain is warned of, the default’s serv
   const { ports, warned } = stage({ registry: () => undefined });
   createLendTools(ports)({ ...run, toolsets: ['web_search', 'mcp-*', 'mcp__files__gone'] });
   t.match(warned, [
-    /profile "work": web_search is not offered: .*agent\.web_search\.base_url/,
+    /profile "work": web_search is not offered: .*set agent\.web_search$/,
     /"mcp__files__gone" names no tool/,
   ]);
   t.equal(warned.length, 2);
-  const found = stage({ search: { baseUrl: 'http://127.0.0.1:9' } });
+  const found = stage({ search: { provider: 'searxng', baseUrl: 'http://127.0.0.1:9' } });
   t.match(createLendTools(found.ports)({ ...run, toolsets: ['web_search'] }).offers, [{ name: 'web_search' }]);
   t.end();
 });
