@@ -91,6 +91,7 @@ export interface Answer {
 
 export type HandshakeName =
   | 'slack'
+  | 'woocommerce'
   | 'head'
   | 'twitch'
   | 'dropbox'
@@ -384,6 +385,15 @@ export const sources = {
     answerSeconds: 5,
     secret: { is: 'the client secret of the app, or the secret on the notifications page of the shop' },
   },
+  woocommerce: {
+    title: 'WooCommerce',
+    page: 'https://woocommerce.com/document/webhooks/',
+    schemes: [hmac('x-wc-webhook-signature', { encoding: 'base64' })],
+    event: [header('x-wc-webhook-topic')],
+    id: [header('x-wc-webhook-delivery-id')],
+    handshake: 'woocommerce',
+    secret: { is: 'the secret that you typed into the webhook', typed: true },
+  },
   square: {
     title: 'Square',
     page: 'https://developer.squareup.com/docs/webhooks/step3validate',
@@ -391,6 +401,18 @@ export const sources = {
     event: [field('type')],
     id: [field('event_id')],
     secret: { is: 'the signature key of the subscription' },
+  },
+  xero: {
+    title: 'Xero',
+    page: 'https://developer.xero.com/documentation/guides/webhooks/configuring-your-server/',
+    schemes: [hmac('x-xero-signature', { encoding: 'base64' })],
+    event: [[field('eventCategory'), field('eventType')]],
+    id: [[field('resourceId'), field('eventDateUtc')]],
+    // Without events where it tests the address: it wants 200 if the signature is genuine, else 401, without a body.
+    body: { shape: 'each', items: 'events' },
+    answer: { body: '', contentType: 'text/plain; charset=utf-8' },
+    answerSeconds: 5,
+    secret: { is: 'the webhooks key of the app, 88 characters' },
   },
   vercel: {
     title: 'Vercel',

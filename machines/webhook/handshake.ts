@@ -85,6 +85,14 @@ export function compileHandshake(
           return certificateChecked(payload);
         },
       };
+    case 'woocommerce':
+      // The form without a signature with which it tests an address that its owner saves.
+      return {
+        byUnsigned: ({ webhook_id: id, ...rest }) =>
+          typeof id === 'string' && Object.keys(rest).length === 0
+            ? { what: 'ping', status: 200, body: '{}' }
+            : undefined,
+      };
     case 'head':
       // Asked when an owner names the address: https://developers.intercom.com/docs/webhooks/setting-up-webhooks
       return { byHead: ({ method }) => (method === 'HEAD' ? { what: 'HEAD', status: 200, body: '' } : undefined) };

@@ -235,6 +235,15 @@ const lemonsqueezy = (event: string, type: string, attributes: JsonObject): Json
   meta: { event_name: event, test_mode: true },
   data: { type, id: '1', attributes: { store_id: 1, user_name: person.name, user_email: person.email, ...attributes } },
 });
+const xero = (category: string, type: string): JsonObject => ({
+  resourceUrl: 'https://api.xero.com/api.xro/2.0/1',
+  resourceId: '{id}',
+  eventDateUtc: at,
+  eventType: type,
+  eventCategory: category,
+  tenantId: '1',
+  tenantType: 'ORGANISATION',
+});
 const whatsapp = (value: JsonObject): JsonObject => ({
   object: 'whatsapp_business_account',
   entry: [
@@ -443,12 +452,17 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
     },
   },
   shopify: { 'orders/create': order, 'orders/paid': order },
+  woocommerce: {
+    'order.created': { id: 727, status: 'processing', currency: 'EUR', total: '54.00', billing: person },
+    'product.updated': { id: 99, name: 'Greeting card', status: 'publish', price: '18.00', stock_quantity: 3 },
+  },
   square: {
     'payment.created': square('payment.created', 'p1', {
       payment: { id: 'p1', status: 'APPROVED', amount_money: { amount: 100, currency: 'USD' } },
     }),
     'order.created': square('order.created', 'o1', { order_created: { order_id: 'o1', state: 'OPEN', version: 1 } }),
   },
+  xero: { 'INVOICE.UPDATE': xero('INVOICE', 'UPDATE'), 'CONTACT.CREATE': xero('CONTACT', 'CREATE') },
   vercel: { 'deployment.created': vercel('deployment.created'), 'deployment.error': vercel('deployment.error') },
   intercom: {
     'conversation.user.created': intercom('conversation.user.created', {

@@ -241,6 +241,7 @@ export function oracleRow(oracle: Oracle): string {
 
 const handshakes: Readonly<Record<HandshakeName, string>> = {
   slack: '`url_verification`: its `challenge`; `ssl_check`: 200; `block_suggestion`: no choices',
+  woocommerce: '`webhook_id`: 200',
   head: 'HEAD: 200',
   twitch: '`webhook_callback_verification`: its `challenge`; `revocation`: 200',
   dropbox: 'GET `?challenge=`: the same',

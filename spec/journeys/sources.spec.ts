@@ -192,6 +192,8 @@ t.test(
       discord: { source: 'discord', secret: discordKey },
       joins: { source: 'discord-events', secret: discordKey },
       line: { source: 'line', secret: slack },
+      xero: { source: 'xero', secret: slack },
+      shop: { source: 'woocommerce', secret: slack },
       meta: { source: 'meta', secret: slack, verify_token: '${META_TOKEN}' },
     };
     configure(home, { rate_limit: 1, routes });
@@ -248,11 +250,17 @@ t.test(
 
     const joined = '{"type":1,"event":{"type":"APPLICATION_AUTHORIZED","timestamp":"2026-01-15T09:30:00Z"}}';
     for (const body of ['{"type":0}', joined]) t.match(await ask('joins', body, byDiscord(body)), [204, '']);
-    const byLine = (body: string) => ({
-      'x-line-signature': createHmac('sha256', slack).update(body).digest('base64'),
-    });
+    const sealed = (body: string) => createHmac('sha256', slack).update(body).digest('base64');
     const verify = '{"destination":"U1","events":[]}';
-    t.match(await ask('line', verify, byLine(verify)), [200, /"ignored":0/], 'its console wants 200 without an event');
+    const byLine = { 'x-line-signature': sealed(verify) };
+    t.match(await ask('line', verify, byLine), [200, /"ignored":0/], 'its console wants 200 without an event');
+    const intent = '{"events":[],"firstEventSequence":0,"lastEventSequence":0,"entropy":"S0m3"}';
+    t.match(await ask('xero', intent, { 'x-xero-signature': sealed('other') }), [401], 'it tries a wrong one too');
+    t.match(await ask('xero', intent, { 'x-xero-signature': sealed(intent) }), [200, ''], 'it wants no body');
+    const form = { 'content-type': 'application/x-www-form-urlencoded' };
+    t.match(await ask('shop', 'webhook_id=1', form), [200], 'it tests an address without a signature');
+    t.match(await ask('shop', 'webhook_id=1&total=2', form), [401]);
+    t.match(await ask('shop', '{"id":7}', { 'x-wc-webhook-signature': sealed('{"id":7}') }), [202]);
 
     const hub = (token: string): string =>
       `meta?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=${encodeURIComponent('<b>1</b>')}`;
@@ -269,6 +277,7 @@ t.test(
       'zoom ignored handshake: endpoint.url_validation',
       'discord ignored handshake: PING',
       'joins ignored handshake: PING',
+      'shop ignored handshake: ping',
       'meta ignored handshake: hub.challenge',
       'meta refused handshake: hub.challenge with a wrong verify_token',
     ]) {

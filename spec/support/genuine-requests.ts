@@ -91,6 +91,8 @@ const authorized = '{"type":1,"event":{"type":"APPLICATION_AUTHORIZED","timestam
 const chat = '{"destination":"U1","events":[{"type":"message","webhookEventId":"01H"}]}';
 const transaction = '{"event_id":"evt_1","event_type":"transaction.completed"}';
 const lemonOrder = '{"meta":{"event_name":"order_created"},"data":{"id":"1"}}';
+const invoices =
+  '{"events":[{"resourceId":"r1","eventDateUtc":"2026-01-15T09:30:00.000","eventType":"UPDATE","eventCategory":"INVOICE"}]}';
 export const hexSecret = '0f1e2d3c4b5a69788796a5b4c3d2e1f0';
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const contact =
@@ -266,6 +268,25 @@ export const genuine: Readonly<
     },
     'orders/create',
     'sh',
+  ],
+  woocommerce: [
+    plain,
+    {
+      headers: {
+        'x-wc-webhook-signature': hmac('sha256', plain, '{"id":727}').digest('base64'),
+        'x-wc-webhook-topic': 'order.created',
+        'x-wc-webhook-delivery-id': 'wc',
+      },
+      body: '{"id":727}',
+    },
+    'order.created',
+    'wc',
+  ],
+  xero: [
+    plain,
+    { headers: { 'x-xero-signature': hmac('sha256', plain, invoices).digest('base64') }, body: invoices },
+    'INVOICE.UPDATE',
+    'r1 2026-01-15T09:30:00.000',
   ],
   square: [
     plain,
