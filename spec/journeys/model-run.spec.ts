@@ -97,8 +97,9 @@ for (const provider of ['openai-compatible', 'anthropic'] as const) {
       attempt: 1,
       steps: 2,
       input_tokens: 20,
+      cached_tokens: 8,
       output_tokens: 10,
-      cost: 0.04,
+      cost: provider === 'anthropic' ? 0.0328 : 0.04,
       delivery: { target: 'log', text: 'It is the gateway.' },
     });
     t.match(run.transcript, [
@@ -115,6 +116,7 @@ for (const provider of ['openai-compatible', 'anthropic'] as const) {
     t.equal(server.asked[0]?.headers[provider === 'anthropic' ? 'x-api-key' : 'authorization']?.includes(key), true);
     t.notMatch(JSON.stringify([run, daemon.log]), key);
     const shown = await askCli(['runs', 'show', String(run.id), '--transcript'], home.path);
+    t.match(shown.stdout, /2 steps, 20 tokens in, 8 of them from the cache, and 10 out, cost 0\.0/);
     t.match(shown.stdout, /call mcp__files__read_text_file\n +\{"path"/);
   });
 }

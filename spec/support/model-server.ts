@@ -54,7 +54,7 @@ export interface ModelServer {
 }
 
 /** What each answer of a script costs. */
-export const costOfAnswer = { input: 10, output: 5 } as const;
+export const costOfAnswer = { input: 10, cached: 4, output: 5 } as const;
 /** An odd number, so that pieces end within lines and within characters. */
 const pieceLength = 37;
 
@@ -134,7 +134,15 @@ function event(name: string, data: JsonObject): string {
 
 type Says = Extract<ModelReply, { readonly kind: 'says' | 'whole' }>;
 
-const openAiUsage = { prompt_tokens: costOfAnswer.input, completion_tokens: costOfAnswer.output };
+const openAiUsage = {
+  prompt_tokens: costOfAnswer.input,
+  prompt_tokens_details: { cached_tokens: costOfAnswer.cached },
+  completion_tokens: costOfAnswer.output,
+};
+const anthropicInput = {
+  input_tokens: costOfAnswer.input - costOfAnswer.cached,
+  cache_read_input_tokens: costOfAnswer.cached,
+};
 
 function openAiChunk(delta: JsonObject, finish: string | null = null): string {
   return event('', { model: 'usual', choices: [{ index: 0, delta, finish_reason: finish }] });
@@ -184,7 +192,7 @@ function openAiWhole({ text = '', calls = [] }: Says): JsonObject {
 
 const anthropicStart = event('message_start', {
   type: 'message_start',
-  message: { role: 'assistant', content: [], usage: { input_tokens: costOfAnswer.input, output_tokens: 1 } },
+  message: { role: 'assistant', content: [], usage: { ...anthropicInput, output_tokens: 1 } },
 });
 
 function anthropicText(index: number, text: string): string[] {
@@ -251,6 +259,6 @@ function anthropicWhole({ text = '', calls = [] }: Says): JsonObject {
     role: 'assistant',
     content: [...(text === '' ? [] : [{ type: 'text', text }]), ...used],
     stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn',
-    usage: { input_tokens: costOfAnswer.input, output_tokens: costOfAnswer.output },
+    usage: { ...anthropicInput, output_tokens: costOfAnswer.output },
   };
 }

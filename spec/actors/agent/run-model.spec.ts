@@ -10,8 +10,8 @@ import { plainRequest } from '../../support/records.ts';
 const providers = ['openai-compatible', 'anthropic'] as const;
 const request: AgentRunRequest = { ...plainRequest, route: 'deploys', prompt: 'Look at it' };
 const free = { inputPerMillion: 0, cachedPerMillion: 0, writtenPerMillion: 0, outputPerMillion: 0 };
-const prices = { ...free, inputPerMillion: 100_000 };
-const otherPrices = { dear: { ...free, inputPerMillion: 700_000 } };
+const prices = { ...free, inputPerMillion: 100_000, cachedPerMillion: 100_000 };
+const otherPrices = { dear: { ...free, inputPerMillion: 700_000, cachedPerMillion: 700_000 } };
 const look = { name: 'look', description: 'Looks.', inputSchema: { type: 'object', properties: {} } };
 
 interface Running {
@@ -69,7 +69,7 @@ t.test('DIS-3 · a run calls the tools that the model asks for and ends with its
       { name: 'look', at: 1 },
       { name: 'look', at: 2 },
     ]);
-    t.same(outcome.account.spending, { steps: 2, inputTokens: 20, outputTokens: 10, cost: 2 });
+    t.same(outcome.account.spending, { steps: 2, inputTokens: 20, cachedTokens: 8, outputTokens: 10, cost: 2 });
     t.same(
       outcome.account.transcript.map(({ kind, text }) => [kind, text]),
       [

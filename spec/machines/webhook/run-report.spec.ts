@@ -38,22 +38,25 @@ t.test('DLV-6 · of a run that has not ended only what the route names is report
 });
 
 t.test('DLV-6 · the report of a response names its run, its event and what the run cost', (t) => {
-  t.same(runReport('r1', delivery, { ...run, steps: 3, inputTokens: 10, outputTokens: 20, cost: 0.5 }), {
-    id: 'r1',
-    type: 'run.finished',
-    timestamp: '2026-11-03T12:00:00.000Z',
-    data: {
-      status: 'finished',
-      event_id: 'e1',
-      delivery_id: 'd1',
-      event: 'push',
-      route: 'builds',
-      profile: 'default',
-      run_id: 'r1',
-      attempts: 2,
-      usage: { steps: 3, input_tokens: 10, output_tokens: 20, cost: 0.5 },
+  t.same(
+    runReport('r1', delivery, { ...run, steps: 3, inputTokens: 10, cachedTokens: 4, outputTokens: 20, cost: 0.5 }),
+    {
+      id: 'r1',
+      type: 'run.finished',
+      timestamp: '2026-11-03T12:00:00.000Z',
+      data: {
+        status: 'finished',
+        event_id: 'e1',
+        delivery_id: 'd1',
+        event: 'push',
+        route: 'builds',
+        profile: 'default',
+        run_id: 'r1',
+        attempts: 2,
+        usage: { steps: 3, input_tokens: 10, cached_tokens: 4, output_tokens: 20, cost: 0.5 },
+      },
     },
-  });
+  );
   t.notOk('usage' in runReport('r1', delivery, run).data, 'a program says nothing of its cost');
   t.notOk('attempts' in runReport('r1', delivery, undefined).data, 'a run that the history no longer has');
   t.end();
