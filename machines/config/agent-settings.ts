@@ -134,20 +134,14 @@ export function checkAgent(agent: JsonObject): readonly EntryFinding[] {
     report([section, 'base_url'], `${section}.base_url ${why}`, 'agent-endpoint');
   }
   if (agent.web_search !== undefined) {
-    const { provider = 'searxng', base_url, api_key } = objectAt(agent, 'web_search');
-    const isOwn = provider === 'searxng';
-    const missing = isOwn
-      ? base_url === undefined
-        ? 'base_url'
-        : undefined
-      : api_key === undefined
-        ? 'api_key'
-        : undefined;
-    const cure = isOwn
-      ? `give one such as ${exampleOf.web_search}, or another provider`
-      : `give one such as \${${scalarText(provider).toUpperCase()}_API_KEY}`;
-    if (missing !== undefined)
-      report(['web_search'], `web_search has no ${missing}; ${cure}`, 'agent-search-incomplete');
+    const { provider = 'searxng', ...given } = objectAt(agent, 'web_search');
+    const name = scalarText(provider);
+    const [key, cure] = Object.hasOwn(searchAddresses, name)
+      ? ['api_key', `give one such as \${${name.toUpperCase()}_API_KEY}`]
+      : ['base_url', `give one such as ${exampleOf.web_search}, or another provider`];
+    // An unknown provider is a finding by itself.
+    if (given[key] === undefined && (key === 'api_key' || provider === 'searxng'))
+      report(['web_search'], `web_search has no ${key}; ${cure}`, 'agent-search-incomplete');
   }
   return findings;
 }

@@ -39,6 +39,8 @@ t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at
     [{ web_search: { provider: 'brave' } }, ['error agent.web_search agent-search-incomplete']],
     [{ web_search: { provider: 'brave', api_key: '${KEY}x' } }, ['warning agent.web_search.api_key secret-unresolved']],
     [{ web_search: { provider: 'exa', api_key: 'k' } }, []],
+    // The schema refuses the provider.
+    [{ web_search: { provider: 'bravo' } }, []],
     [{ model: { ...model, api_key: '${MODEL_KEY}' } }, ['warning agent.model.api_key secret-unresolved']],
     [{ env: ['KEY', 'TOOL'] }, []],
     [
