@@ -49,6 +49,7 @@ function groupHelp(path: readonly string[], group: readonly CliCommand[], screen
       : section(`Flags of agent ${path.join(' ')}`, rowLines(exact.flags.map(flagRow), screen), screen)),
     ...section('Flags of every command', rowLines(globalFlags.map(flagRow), screen), screen),
     ...(whole ? section('Exit codes', rowLines(exits, screen), screen) : []),
+    ...(whole ? ['Begin with: agent gateway setup'] : []),
     `Read on: agent help ${whole ? '<command>' : `${path.join(' ')} <command>`}`,
     '',
   ].join('\n');

@@ -197,7 +197,9 @@ function conditionOf(text: string): JsonObject | undefined {
 function reachWords(url: string): string {
   const { hostname } = new URL(url);
   const isLocal = isLoopback(hostname) || hostname === '0.0.0.0' || hostname === '[::]';
-  return isLocal ? '\nA sender outside this machine needs an address that leads here, of a proxy or a tunnel.' : '';
+  return isLocal
+    ? '\nOnly this machine reaches that URL. For other senders set platforms.webhook.extra.public_url to the address of a proxy\nor a tunnel: docs/receive-github-events.md'
+    : '';
 }
 
 /** Signs in the shell, because a signature is valid for five minutes (SIG-1). */

@@ -126,7 +126,7 @@ t.test('CLI-6 · the printed curl command is accepted, with any secret', { skip:
   const words = ['webhook', 'subscribe', 'ci', '--events', 'build', '--filter', 'test=true', '--secret', secret];
   const made = await askCli(words, home.path);
   t.equal(made.code, 0, made.stderr);
-  t.match(made.stdout, /needs an address that leads here/);
+  t.match(made.stdout, /Only this machine reaches that URL\. .*platforms\.webhook\.extra\.public_url/);
   t.match(made.stdout, 'Try it: agent webhook test ci --event build, or\n');
   const command = made.stdout.slice(made.stdout.indexOf('  SECRET='));
   const { stdout } = await run('sh', ['-c', command]);
