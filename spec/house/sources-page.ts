@@ -37,9 +37,9 @@ soon as it is on disk, not once it is delivered: the delivery has its tries, and
 A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise: a retry of Mailgun has the time of its
 first request, and one of Linear, Zoom or ElevenLabs may have it. The signature is remembered for as long, so a captured request runs once.
 Square, HubSpot, Twilio and Trello sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
-see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields can be
-believed as far as the connection can. A request of Telegram, Google, Okta, monday.com, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
-at all: it shows a token, so serve these routes by HTTPS only.
+see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields are
+only as trustworthy as the connection. A request of Telegram, Google, Okta, monday.com, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
+at all: it carries a token, so serve these routes by HTTPS only.
 
 Some providers need one more step:
 
@@ -172,8 +172,8 @@ routes:
 A sender that has a user and a password, as in an address \`https://user:password@…\`, sends \`Authorization: Basic …\`: write
 \`prefix: 'Basic '\`, and the Base64 of \`user:password\` as the secret.
 
-So can every sender whose signature no line above describes, such as Mailchimp, Mandrill, Contentful, Adyen, Plaid and LiveKit: put a
-token into its address, or into a header where the sender lets you choose one. An address with the right token also answers
+The same works for every sender whose signature these keys cannot describe, such as Mailchimp, Mandrill, Contentful, Adyen, Plaid and
+LiveKit: put a token into its address, or into a header where the sender lets you choose one. An address with the right token also answers
 200 to GET and HEAD, by which some senders ask for it first.
 
 A token proves nothing about the body, and proxies log addresses: prefer a signature, then a header, and serve such a route by
