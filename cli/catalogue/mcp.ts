@@ -258,7 +258,7 @@ export const mcpRows: Rows = {
       profile,
     ],
     examples: [
-      ['mcp reauth tracker', 'log in anew'],
+      ['mcp reauth tracker', 'log in again'],
       ['mcp reauth --all', 'one after another'],
     ],
     needsGateway: true,

@@ -59,7 +59,7 @@ export function createScreen(out: Output, isTerminal: boolean): ChatScreen {
           return;
         }
         case 'again':
-          note(`  the answer is asked for anew: ${short(text, 31)}`);
+          note(`  the model is asked again: ${short(text, 27)}`);
           return;
         case 'call': {
           const tool = oneLine(String(event.tool));

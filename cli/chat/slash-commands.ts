@@ -31,17 +31,17 @@ const slashCommands: readonly SlashCommand[] = [
   {
     name: 'approve',
     args: '[id] [json]',
-    help: 'Say yes to a question; without an id list what waits.',
+    help: 'Approve a question; without an id, list those that wait.',
     run: (rest, ports) => (rest === '' ? listQuestions(ports) : answer(rest, true, ports)),
   },
-  { name: 'deny', args: 'id', help: 'Say no to a question.', run: (rest, ports) => answer(rest, false, ports) },
+  { name: 'deny', args: 'id', help: 'Deny a question.', run: (rest, ports) => answer(rest, false, ports) },
   {
     name: 'reload-mcp',
     args: '',
-    help: 'Read the configuration again and carry its servers over.',
+    help: 'Read the configuration again and apply its servers.',
     run: reloadServers,
   },
-  { name: 'new', args: '', help: 'Forget the conversation and begin anew.', run: forget },
+  { name: 'new', args: '', help: 'Start a new conversation.', run: forget },
   { name: 'help', args: '', help: 'Show this.', run: showHelp },
   { name: 'exit', args: '', help: 'Leave; Ctrl-D does too.', run: () => Promise.resolve() },
 ];
@@ -102,7 +102,7 @@ async function reloadServers(_: string, { client, opened, screen, out }: SlashPo
 
 async function forget(_: string, { client, opened, screen }: SlashPorts): Promise<void> {
   await client.ask('chat.new', { session: opened.session });
-  screen.note('  forgotten');
+  screen.note('  new conversation');
 }
 
 function showHelp(_: string, { screen }: SlashPorts): Promise<void> {

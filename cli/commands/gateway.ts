@@ -104,7 +104,7 @@ async function runsAlready(context: CommandContext): Promise<boolean> {
     throw thrown;
   });
   if (isEnding.test(state)) {
-    context.out.complain('The gateway is stopping; it is started anew once it has ended.\n');
+    context.out.complain('The gateway is stopping; it is started again once it has ended.\n');
     await running.closed;
     return false;
   }

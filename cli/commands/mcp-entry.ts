@@ -115,7 +115,7 @@ export async function editServer(context: CommandContext): Promise<ExitCode> {
   context.out.print(
     changed.unchanged
       ? `Nothing changed: the entry of ${oneLine(name)} in config.yaml says so already.\n`
-      : `Changed ${oneLine(name)}. A running gateway connects it anew by itself.\n`,
+      : `Changed ${oneLine(name)}. A running gateway reconnects it by itself.\n`,
   );
   return printChange(context, changed);
 }

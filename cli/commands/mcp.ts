@@ -225,7 +225,7 @@ export async function reloadServers(context: CommandContext): Promise<ExitCode> 
   if (server === undefined) return reloadGateway(context);
   await context.ask('mcp.reconnect', serverChoice(context));
   context.out.print(
-    withHomeNamed(context.gateway, `${oneLine(server)} is being connected anew; see \`agent mcp list\`.\n`),
+    withHomeNamed(context.gateway, `${oneLine(server)} is being reconnected; see \`agent mcp list\`.\n`),
   );
   return 0;
 }

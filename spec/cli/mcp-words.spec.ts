@@ -78,7 +78,7 @@ t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls
   }
 
   t.match(await gateway.cli('mcp', 'reload'), { code: 0, stdout: /read again/ });
-  t.match(await gateway.cli('mcp', 'reload', 'notes'), { code: 0, stdout: /being connected anew/ });
+  t.match(await gateway.cli('mcp', 'reload', 'notes'), { code: 0, stdout: /being reconnected/ });
 });
 
 t.test('TRU-3 · SRV-1 · CLI-5 · questions are listed, shown, watched and answered from the terminal', async (t) => {

@@ -151,14 +151,14 @@ t.test(
     chat.type('/reload-mcp\r');
     await chat.shows(/read again[\s\S]*files +connected +14[\s\S]*locked/);
     chat.type('/new\r');
-    await chat.shows(/forgotten/);
+    await chat.shows(/new conversation/);
     chat.type('two \\\rlines\r');
     await chat.shows(/You said.*two[\s\S]*1 step/);
     const last = server.asked.at(-1)?.body.messages as readonly JsonObject[];
     t.same(last.slice(1), [{ role: 'user', content: 'two \nlines' }], 'the conversation began anew');
 
     chat.type('/new\r');
-    await chat.shows(/forgotten/);
+    await chat.shows(/new conversation/);
     t.ok(chat.marksPastes(), 'else the terminal sends a paste as lines that are typed');
     chat.type('\u001b[200~a trace:\r  at one\r  at two\u001b[201~ why?\r');
     await chat.shows(/You said[\s\S]*1 step/);
@@ -173,7 +173,7 @@ t.test(
     await chat.shows(/\(cancelled\)/);
     chat.type('\u001b[200~let\rgo\u001b[201~\u0003');
     chat.type('/new\r');
-    await chat.shows(/forgotten/);
+    await chat.shows(/new conversation/);
     t.equal(server.asked.length, before + 1, 'Ctrl-C drops what was typed ahead, and a paste that no Enter ended');
 
     chat.type('typed and let go\u001b[D\u001b[D\u0003');

@@ -104,7 +104,7 @@ t.test('CLI-1 · CON-2 · a start waits for a gateway that is stopping', async (
   t.same([code, await first.exited], [0, 0]);
   t.match(
     said,
-    /^The gateway is stopping; it is started anew once it has ended\.\n[\s\S]*The gateway runs \(pid \d+\)/,
+    /^The gateway is stopping; it is started again once it has ended\.\n[\s\S]*The gateway runs \(pid \d+\)/,
   );
 });
 

@@ -62,7 +62,7 @@ t.test('CLI-4 · a terminal gets the answer as it comes, its lines ended between
   t.end();
 });
 
-t.test('CLI-4 · calls, their results and an answer that is asked for anew stand on lines of their own', (t) => {
+t.test('CLI-4 · calls, their results and a model that is asked again stand on lines of their own', (t) => {
   const { screen, shown, resize } = seen(true);
   resize(40);
   const rows: readonly (readonly [JsonObject, string])[] = [
@@ -73,7 +73,7 @@ t.test('CLI-4 · calls, their results and an answer that is asked for anew stand
     [{ kind: 'result', characters: 1 }, '  ✓ 1 character\n'],
     [{ kind: 'result', characters: 12_400 }, '  ✓ 12k characters\n'],
     [{ kind: 'result', is_error: true, text: 'no such\nfile' }, '  ✗ no such file\n'],
-    [{ kind: 'again', text: 'HTTP 529' }, '  the answer is asked for anew: HTTP 529\n'],
+    [{ kind: 'again', text: 'HTTP 529' }, '  the model is asked again: HTTP 529\n'],
     [text('It says so.\n'), 'It says so.\n'],
     [call(), '  → read {"a":1}\n'],
     [{ kind: 'of a later version', text: 'x' }, ''],
