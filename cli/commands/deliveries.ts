@@ -93,7 +93,7 @@ export async function listTargets(context: CommandContext): Promise<ExitCode> {
   const rows = await context.ask('deliveries.targets');
   return show(context, rows, () =>
     rows.length === 0
-      ? 'No targets are configured: texts go to the log. docs/deliveries.md shows how to add one.\n'
+      ? 'No targets are configured: texts go to the log, and comments to GitHub by gh. docs/deliveries.md shows how to add one.\n'
       : formatTargets(context.out, rows),
   );
 }
