@@ -391,6 +391,8 @@ export const sources = {
     schemes: [hmac('x-wc-webhook-signature', { encoding: 'base64' })],
     event: [header('x-wc-webhook-topic')],
     id: [header('x-wc-webhook-delivery-id')],
+    // A new order is sent as `order.created` and `order.updated`; of what is deleted the body has only the id.
+    sendsBodyTwice: true,
     handshake: 'woocommerce',
     secret: { is: 'the secret that you typed into the webhook', typed: true },
   },

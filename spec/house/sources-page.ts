@@ -44,7 +44,8 @@ at all: it carries a token, so serve these routes by HTTPS only.
 Some providers need one more step:
 
 - **Shopify** sends an order that is paid at once as \`orders/create\` and as \`orders/paid\`, with the same body and the same
-  signature. List the topics in \`events\`, so that each runs; of others with the same body one runs.
+  signature, and **WooCommerce** a new one as \`order.created\` and as \`order.updated\`. List the topics in \`events\`, so that each
+  runs; of others with the same body one runs.
 - **Meta**: \`verify_token\` on the route (\`--verify-token\`) is the text that you type beside the callback URL.
 - **Microsoft Graph**: \`verify_token\` on the route is the \`clientState\` of the subscription; the route has no \`secret\`. Each
   item of a request must have it, and no event, prompt or history shows it.

@@ -207,6 +207,7 @@ t.test(
     t.same(loose({ source: 'slack', secret: bot }), [], 'of a route of config.yaml it is one of its line');
     const shop = { source: 'shopify', secret: right };
     t.same(dynamic(shop), ['source events-unlisted']);
+    t.same(dynamic({ ...shop, source: 'woocommerce' }), ['source events-unlisted']);
     t.same(dynamic({ ...shop, events: ['orders/paid'] }), []);
     t.same(loose(shop), [], 'likewise');
     t.end();
