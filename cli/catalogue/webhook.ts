@@ -37,7 +37,7 @@ const workFlags: readonly Flag[] = [
   {
     name: 'signature',
     value: 'json',
-    help: 'How a sender signs that is no such provider, as `signature:` of a route; `webhook doctor` proposes it.',
+    help: 'The scheme of a sender without a `--source`, as `signature:` of a route; `webhook doctor` proposes it.',
     form: 'text',
   },
   {
