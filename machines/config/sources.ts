@@ -192,7 +192,7 @@ export const sources = {
     schemes: [hmac('x-hub-signature-256', { prefix: 'sha256=' })],
     event: [header('x-github-event')],
     id: [header('x-github-delivery')],
-    secret: { is: 'the secret that you typed into the webhook', typed: true },
+    secret: { is: 'the secret that you type into the webhook', typed: true },
   },
   gitlab: {
     title: 'GitLab',
@@ -208,7 +208,7 @@ export const sources = {
     schemes: [hmac('x-hub-signature', { prefix: 'sha256=' })],
     event: [header('x-event-key')],
     id: [header('x-request-uuid')],
-    secret: { is: 'the secret that you typed into the webhook', typed: true },
+    secret: { is: 'the secret that you type into the webhook', typed: true },
   },
   gitea: {
     title: 'Gitea, Forgejo',
@@ -217,7 +217,7 @@ export const sources = {
     schemes: [hmac('x-gitea-signature', { signsPayload: true }), hmac('x-forgejo-signature', { signsPayload: true })],
     event: [header('x-gitea-event'), header('x-forgejo-event')],
     id: [header('x-gitea-delivery'), header('x-forgejo-delivery')],
-    secret: { is: 'the secret that you typed into the webhook', typed: true },
+    secret: { is: 'the secret that you type into the webhook', typed: true },
   },
   jira: {
     title: 'Jira',
@@ -349,7 +349,7 @@ export const sources = {
     bodyDiffersBy: field('data.id'),
     // https://docs.lemonsqueezy.com/help/webhooks/webhook-requests
     answer: ok,
-    secret: { is: 'the signing secret that you typed into the webhook', typed: true },
+    secret: { is: 'the signing secret that you type into the webhook', typed: true },
   },
   elevenlabs: {
     title: 'ElevenLabs',
@@ -394,7 +394,7 @@ export const sources = {
     // A new order is sent as `order.created` and `order.updated`; of what is deleted the body has only the id.
     sendsBodyTwice: true,
     handshake: 'woocommerce',
-    secret: { is: 'the secret that you typed into the webhook', typed: true },
+    secret: { is: 'the secret that you type into the webhook', typed: true },
   },
   square: {
     title: 'Square',
@@ -568,7 +568,7 @@ export const sources = {
     eventKeyBeside: 'update_id',
     id: [field('update_id')],
     secret: {
-      is: 'the secret_token that you gave to setWebhook, not the token of the bot',
+      is: 'the secret_token that you give to setWebhook, not the token of the bot',
       typed: true,
       looks: /^[A-Za-z0-9_-]{1,256}$/,
     },
