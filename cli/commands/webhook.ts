@@ -47,7 +47,7 @@ export async function subscribeWebhook(context: CommandContext): Promise<ExitCod
     const { rowsBefore, waitForEvent } = await import('./webhook-wait.ts');
     const known = await rowsBefore(client, route);
     showCreated(context, await client.ask('webhook.subscribe', asked));
-    context.out.complain(`Waiting for the first event of ${oneLine(name)}; Ctrl-C ends the waiting alone.\n`);
+    context.out.complain(`Waiting for the first event of ${oneLine(name)}; Ctrl-C ends only the waiting.\n`);
     await waitForEvent(context, client, route, known);
     return 0;
   } finally {

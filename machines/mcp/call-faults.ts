@@ -62,7 +62,7 @@ export function noSuchTool(name: string, known: readonly string[]): CallFault {
 
 /** The same message for a tool that does not exist and for one of a server that the caller may not use. */
 export function notOffered(name: string): CallFault {
-  const message = `no tool is named "${name}" among those that are offered; \`agent mcp tools\` lists them, and one more is offered once the toolsets name it`;
+  const message = `no tool is named "${name}" among those that are offered; \`agent mcp tools\` lists them; the toolsets must name any other`;
   return { code: 'unknown_tool', message };
 }
 

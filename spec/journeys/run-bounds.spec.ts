@@ -319,7 +319,7 @@ console.log(JSON.stringify({
     ['mcp__late__echo', 'mcp__late__no_such', 'mcp__notes_late__echo'].map((name) => ({
       error: {
         code: 'unknown_tool',
-        message: `no tool is named "${name}" among those that are offered; \`agent mcp tools\` lists them, and one more is offered once the toolsets name it`,
+        message: `no tool is named "${name}" among those that are offered; \`agent mcp tools\` lists them; the toolsets must name any other`,
       },
     })),
   );
