@@ -48,7 +48,7 @@ interface HomeFiles {
   readonly secrets: ReadonlyMap<string, string>;
 }
 
-interface HomePlan {
+export interface HomePlan {
   readonly kind: 'planned';
   readonly edits: readonly ConfigEdit[];
   readonly variables: readonly TakenSecret[];
@@ -87,7 +87,7 @@ export async function editHomeAndVariables<Plan extends HomePlan | { readonly ki
   return plan;
 }
 
-export function withVariables(text: string, variables: readonly TakenSecret[]): string {
+function withVariables(text: string, variables: readonly TakenSecret[]): string {
   return variables.reduce((left, { variable, value }) => editVariable(left, variable, value), text);
 }
 

@@ -121,12 +121,12 @@ export function* loadingHome(source: HomeSource, stamps = new Map<string, string
   return { profiles, main: main.profile, existing, diagnostics, webhookBlocked, stamps, documents };
 }
 
-/** Reads a server's entry as a profile's `config.yaml` would be read: interpolated, with all errors. */
-export function readEntry(
+/** Reads entries of servers by their names as a profile's `config.yaml` would be read: interpolated, with all errors. */
+export function readEntries(
   source: HomeSource,
   profile: ProfileName,
-  entry: { readonly name: string; readonly value: JsonObject },
-): { readonly server: ServerEntry | undefined; readonly findings: readonly Diagnostic[] } {
+  entries: JsonObject,
+): { readonly servers: readonly ServerEntry[]; readonly findings: readonly Diagnostic[] } {
   const { home, env } = source;
   const paths = profilePaths(home, profile);
   const scope = parseEnvFile(textOf(paths.env, []));
@@ -136,7 +136,7 @@ export function readEntry(
   const read = readConfig({
     file: 'entry',
     // JSON is YAML.
-    text: JSON.stringify({ mcp_servers: { [entry.name]: entry.value } }),
+    text: JSON.stringify({ mcp_servers: entries }),
     profile,
     scope: interpolationScope(scope, { env, workspace }),
     checkFilters: filterChecker(home),
@@ -145,7 +145,7 @@ export function readEntry(
   const findings = read.diagnostics.filter(
     ({ scope: { kind }, severity }) => kind === 'server' && severity === 'error',
   );
-  return { server: read.settings.servers[0], findings };
+  return { servers: read.settings.servers, findings };
 }
 
 /** The home's `.env` may hold WEBHOOK_* and overrides the process environment. */

@@ -1,5 +1,5 @@
 /**
- * Changes one entry of `mcp_servers` in a profile's config.yaml under its lock. Comments and order are preserved. Secrets
+ * Changes entries of `mcp_servers` in a profile's config.yaml under its lock. Comments and order are preserved. Secrets
  * go into `.env`.
  * @see HOME-3, HOME-4, CLI-5 and LNK-2 in docs/specification.md
  */
@@ -7,13 +7,11 @@
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import { parseConfig, valueAt } from '../../machines/config/edit.ts';
-import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { ApprovalRule } from '../../machines/mcp/approval-rules.ts';
-import { type EntryPlan, type EntryRefusal, merged } from '../../machines/mcp/entry-change.ts';
-import type { TakenSecret } from '../../machines/mcp/secret-places.ts';
-import { ensurePrivateFolder, readText, updateFileLocked } from '../files.ts';
-import { type EntryChange, editHome, editHomeAndVariables, type Unwritable, withVariables } from './edit-home.ts';
+import { merged } from '../../machines/mcp/entry-change.ts';
+import { readText } from '../files.ts';
+import { type EntryChange, editHome, editHomeAndVariables, type HomePlan, type Unwritable } from './edit-home.ts';
 
 interface EntryPlace {
   readonly home: string;
@@ -47,18 +45,11 @@ export function addApprovalRule(place: EntryPlace, rule: ApprovalRule): Promise<
   });
 }
 
-/** Adds an entry and its variables, if the name is free. */
-export async function addServerEntry(
-  place: EntryPlace,
-  entry: JsonObject,
-  variables: readonly TakenSecret[] = [],
-): Promise<EntryChange<'taken'>> {
-  const plan = { kind: 'planned', edits: [{ path: ['mcp_servers', place.name], value: entry }], variables } as const;
-  const outcome = await editHomeAndVariables(place, ({ config }) =>
-    holds(config, place.name) ? ({ kind: 'refused' } as const) : plan,
+/** Adds an entry, if the name is free. */
+export function addServerEntry(place: EntryPlace, entry: JsonObject): Promise<EntryChange<'taken'>> {
+  return editHome<'taken'>(place, (text) =>
+    holds(text, place.name) ? 'taken' : [{ path: ['mcp_servers', place.name], value: entry }],
   );
-  if (outcome.kind === 'unwritable') return outcome;
-  return { kind: outcome.kind === 'planned' ? 'changed' : 'taken' };
 }
 
 /** The files of a profile, as input of a plan. */
@@ -70,31 +61,11 @@ interface EntryFiles {
 }
 
 /** Writes the changes of a plan. If the plan refuses, nothing is written. */
-export function changeServerEntry(
+export function changeServerEntries<Plan extends HomePlan | { readonly kind: 'refused' }>(
   place: Pick<EntryPlace, 'home' | 'profile'>,
-  planOf: (files: EntryFiles) => EntryPlan | EntryRefusal,
-): Promise<EntryPlan | EntryRefusal | Unwritable> {
+  planOf: (files: EntryFiles) => Plan,
+): Promise<Plan | Unwritable> {
   return editHomeAndVariables(place, ({ config, secrets }) => planOf({ config: parseConfig(config).value, secrets }));
-}
-
-/**
- * Writes variables into the `.env` of a profile, whose folder is made if it is missing. Returns one that has another value
- * there by now, which something else may read; then nothing is written.
- */
-export async function writeEntryVariables(
-  { home, profile }: Pick<EntryPlace, 'home' | 'profile'>,
-  variables: readonly TakenSecret[],
-): Promise<string | undefined> {
-  const { home: folder, env } = profilePaths(home, profile);
-  await ensurePrivateFolder(folder);
-  let other: string | undefined;
-  if (variables.length > 0)
-    await updateFileLocked(env, (text = '') => {
-      const held = parseEnvFile(text);
-      other = variables.find(({ variable, value }) => (held.get(variable) ?? value) !== value)?.variable;
-      return other === undefined ? withVariables(text, variables) : undefined;
-    });
-  return other;
 }
 
 function holds(text: string, name: string): boolean {

@@ -13,7 +13,6 @@ import {
   readForeignBlock,
   readForeignConfigs,
 } from '../../actors/config/foreign-configs.ts';
-import { writeEntryVariables } from '../../actors/config/server-entries.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { isJsonObject, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
@@ -30,6 +29,7 @@ import { isReservedVariable } from '../../machines/config/program-variables.ts';
 import { type ForeignProgram, foreignFiles, programTitles } from '../../machines/mcp/foreign-files.ts';
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import type { ImportItem } from '../../machines/mcp/plan-import.ts';
+import type { Result } from '../../runtime/control/contract.ts';
 import { type CommandContext, type ExitCode, hasFlag, profileFlag, textFlag, withHomeNamed } from '../context.ts';
 import { canAsk, loadPrompts, type Prompts, QuestionsLeft } from '../prompts.ts';
 import { bold, dim, oneLine, printJson, wrapped } from '../terminal.ts';
@@ -54,10 +54,9 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
       (item.standing.kind === 'new' || hasFlag(context, 'rename')) && (hasFlag(context, 'project') || !item.isProject),
   );
   if (hasFlag(context, 'dry-run')) {
-    for (const item of offered) {
-      const why = await refusedBecause(context, addingOf(item, profile));
-      if (why !== undefined) out.complain(`agent: ${oneLine(item.name)}: ${why}; it would not be added\n`);
-    }
+    const { failed } = await add(context, offered, { profile, dry: true });
+    for (const { name, why } of failed)
+      out.complain(`agent: ${oneLine(name)}: ${oneLine(why)}; it would not be added\n`);
     if (wantsJson) printJson(context, plan.map(rowOf));
     else out.print('Nothing was written: --dry-run.\n');
     return 0;
@@ -75,7 +74,7 @@ export async function importServers(context: CommandContext): Promise<ExitCode> 
     out.complain(thrown.isCancelled ? 'Cancelled. Nothing was written.\n' : `agent: ${thrown.message}\n`);
     return thrown.isCancelled ? 130 : 4;
   }
-  const code = await write(context, { chosen, plan, place: { home: context.home, profile } });
+  const code = await write(context, { chosen, plan, profile });
   const isHeldBack = hasFlag(context, 'yes') && chosen.length < offered.length;
   return code === 0 && isHeldBack ? 4 : code;
 }
@@ -201,32 +200,14 @@ async function fillIn(chosen: readonly ImportItem[], prompts: Prompts): Promise<
 interface Writing {
   readonly chosen: readonly ImportItem[];
   readonly plan: readonly ImportItem[];
-  readonly place: { readonly home: string; readonly profile: ProfileName };
+  readonly profile: ProfileName;
 }
 
-async function write(context: CommandContext, { chosen, plan, place }: Writing): Promise<ExitCode> {
+async function write(context: CommandContext, { chosen, plan, profile }: Writing): Promise<ExitCode> {
   const { out } = context;
-  const added: string[] = [];
-  let failed = false;
-  let notInForce: string | undefined;
-  for (const item of chosen) {
-    const { name, variables } = item;
-    const asked = addingOf(item, place.profile);
-    try {
-      await context.ask('mcp.add', { ...asked, dry: true });
-      const other = await writeEntryVariables(place, variables);
-      if (other !== undefined) throw new Error(`${other} was set in .env meanwhile; run the import again`);
-      notInForce = (await context.ask('mcp.add', asked)).not_in_force;
-      added.push(name);
-    } catch (thrown) {
-      out.complain(`agent: ${oneLine(name)}: ${oneLine((thrown as Error).message)}; it is not added\n`);
-      failed = true;
-    }
-  }
-  if (notInForce !== undefined) {
-    out.complain(`agent: what was added is not in force: ${oneLine(notInForce)}\n`);
-    failed = true;
-  }
+  const { added, failed, not_in_force: notInForce } = await add(context, chosen, { profile });
+  for (const { name, why } of failed) out.complain(`agent: ${oneLine(name)}: ${oneLine(why)}; it is not added\n`);
+  if (notInForce !== undefined) out.complain(`agent: what was added is not in force: ${oneLine(notInForce)}\n`);
   if (hasFlag(context, 'json'))
     printJson(
       context,
@@ -240,24 +221,20 @@ async function write(context: CommandContext, { chosen, plan, place }: Writing):
   const unset = chosen.filter(({ name }) => added.includes(name)).flatMap(({ missing }) => missing);
   if (unset.length > 0 && !hasFlag(context, 'json'))
     out.print(`Put into .env: ${[...new Set(unset.map(({ variable }) => variable))].map(oneLine).join(', ')}\n`);
-  return failed ? 1 : 0;
+  return failed.length > 0 || notInForce !== undefined ? 1 : 0;
 }
 
-function addingOf({ name, entry }: ImportItem, profile: ProfileName) {
-  return { server: name, entry, profile };
-}
-
-/** Why `write` could not add a server; undefined if it could. */
-async function refusedBecause(
+function add(
   context: CommandContext,
-  asked: ReturnType<typeof addingOf>,
-): Promise<string | undefined> {
-  try {
-    await context.ask('mcp.add', { ...asked, dry: true });
-    return undefined;
-  } catch (thrown) {
-    return oneLine((thrown as Error).message);
-  }
+  items: readonly ImportItem[],
+  options: { readonly profile: ProfileName; readonly dry?: true },
+): Promise<Result<'mcp.import'>> {
+  const servers = items.map(({ name, entry, variables }) => ({
+    name,
+    entry,
+    variables: Object.fromEntries(variables.map(({ variable, value }) => [variable, value])),
+  }));
+  return context.ask('mcp.import', { names: items.map(({ name }) => name), servers, ...options });
 }
 
 /** The servers grouped by file: how each is reached, and all remarks to read before saying yes. */

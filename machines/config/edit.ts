@@ -28,6 +28,8 @@ export interface ConfigEdit {
   readonly path: ConfigPath;
   /** Undefined removes the key. */
   readonly value: Json | undefined;
+  /** The members of the value, all of them new, are added to those at the path. */
+  readonly adds?: true;
 }
 
 /** The text after the edits; undefined if the text is not YAML in which they can be made and change nothing else. */
@@ -77,7 +79,13 @@ function parseKept(text: string): ReturnType<typeof parseYaml> {
 function editOne(text: string, given: ConfigEdit): string | undefined {
   const before = keptValue(text);
   if (before === undefined) return undefined;
-  const wanted = JSON.stringify(withEdit(before, given.path, given.value));
+  const changes =
+    given.adds === true && isJsonObject(given.value)
+      ? Object.entries(given.value).map(([key, value]) => ({ path: [...given.path, key], value }))
+      : [given];
+  const wanted = JSON.stringify(
+    changes.reduce<Json | undefined>((held, { path, value }) => withEdit(held, path, value), before),
+  );
   const saysIt = (one: string): boolean => JSON.stringify(keptValue(one)) === wanted;
   const document = parseKept(text);
   const edit = { ...given, path: keysOf(document, given.path) };
@@ -86,9 +94,11 @@ function editOne(text: string, given: ConfigEdit): string | undefined {
     if (edit.value === undefined) {
       if (!document.hasIn(edit.path)) return saysIt(text) ? text : undefined;
       document.deleteIn(edit.path);
-    } else {
-      makeRoom(document, edit.path);
-      document.setIn(edit.path, edit.value);
+    }
+    for (const { path, value } of edit.value === undefined ? [] : changes) {
+      const at = keysOf(document, path);
+      makeRoom(document, at);
+      document.setIn(at, value);
     }
     if (spliced !== undefined && saysIt(spliced)) return spliced;
     const written = document.toString({ lineWidth: 0 });
@@ -134,7 +144,11 @@ function withEdit(held: Json | undefined, [step, ...rest]: ConfigPath, value: Js
   return { ...members, [step]: withEdit(before, rest, value) } as JsonObject;
 }
 
-function splice(text: string, document: ReturnType<typeof parseYaml>, { path, value }: ConfigEdit): string | undefined {
+function splice(
+  text: string,
+  document: ReturnType<typeof parseYaml>,
+  { path, value, adds }: ConfigEdit,
+): string | undefined {
   if (value === undefined) return cutOut(text, document, path);
   let holder: unknown = document.contents;
   for (const [depth, step] of path.entries()) {
@@ -143,8 +157,9 @@ function splice(text: string, document: ReturnType<typeof parseYaml>, { path, va
     const pair = pairOf(holder, step);
     const rest = path.slice(depth + 1);
     if (pair === undefined) return intoMap(text, holder, nested([step, ...rest], value));
-    if (rest.length === 0) return replaceValue(text, pair, value);
+    if (rest.length === 0 && adds !== true) return replaceValue(text, pair, value);
     if (isNothing(pair.value)) return underKey(text, pair, nested(rest, value));
+    if (rest.length === 0) return isMap(pair.value) ? intoMap(text, pair.value, value) : undefined;
     holder = pair.value;
   }
   return undefined;

@@ -208,13 +208,24 @@ interface Contract {
   'mcp.enable': { params: ServerChoice; result: { readonly enabled: string } & ChangedServer };
   'mcp.gateways': { params: Caller; result: readonly string[] };
   'mcp.getPrompt': { params: Caller & { readonly name: string; readonly arguments?: JsonObject }; result: Offered };
-  /** Adds servers of other agent programs or of a block, by their names in `mcp.importable`. */
+  /** Adds servers of other agent programs or of a block, by their names in `mcp.importable`, or those that are given. */
   'mcp.import': {
-    params: InProfile & { readonly names: readonly string[]; readonly block?: string };
+    params: InProfile & {
+      readonly names: readonly string[];
+      readonly block?: string;
+      /** The values of `variables` are written into `.env`. */
+      readonly servers?: readonly {
+        readonly name: string;
+        readonly entry: JsonObject;
+        readonly variables: JsonObject;
+      }[];
+      /** Only checks which could be added. */
+      readonly dry?: boolean;
+    };
     result: {
       readonly added: readonly string[];
       readonly failed: readonly { readonly name: string; readonly why: string }[];
-    };
+    } & Pick<ChangedServer, 'not_in_force'>;
   };
   /** Of a block of servers as a server's page shows it, or else of the files of other programs. */
   'mcp.importable': { params: InProfile & { readonly block?: string }; result: readonly ImportableServer[] };

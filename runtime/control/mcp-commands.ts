@@ -4,7 +4,7 @@
  * @see CLI-3, CLI-5 and TRU-3 in docs/specification.md
  */
 
-import { loadHome, readEntry } from '../../actors/config/load-config.ts';
+import { loadHome, readEntries } from '../../actors/config/load-config.ts';
 import { changedEntry } from '../../actors/config/server-entries.ts';
 import { createCredentials } from '../../actors/oauth/credentials.store.ts';
 import { type ServerTool, serversOf, toolFilter, unknownToolsets } from '../../machines/agent/toolset.ts';
@@ -324,7 +324,8 @@ function givenEntry(
   value: JsonObject,
   { profile, source }: { readonly profile: ProfileName; readonly source: CommandHost['source'] },
 ): ServerSettings {
-  const { server, findings } = readEntry(source, profile, { name, value });
+  const { servers, findings } = readEntries(source, profile, { [name]: value });
+  const [server] = servers;
   const [finding] = findings;
   if (server === undefined || finding !== undefined) {
     const words = findings.map(({ message }) => message).join('; ');

@@ -9,13 +9,13 @@
 
 import { existsSync } from 'node:fs';
 import { planForeign, readForeignBlock, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
-import { type HomeSource, loadHome, readEntry } from '../../actors/config/load-config.ts';
-import { addServerEntry, changeServerEntry, hasServerEntry } from '../../actors/config/server-entries.ts';
+import { type HomeSource, loadHome, readEntries } from '../../actors/config/load-config.ts';
+import { changeServerEntries, hasServerEntry } from '../../actors/config/server-entries.ts';
 import { readText } from '../../actors/files.ts';
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject, type JsonObject, objectAt } from '../../machines/base/json.ts';
+import { isJsonObject, type JsonObject, objectAt, scalarText } from '../../machines/base/json.ts';
 import { parseConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
@@ -92,11 +92,11 @@ async function change(
     const takes = params.values === 'all' ? 'all' : 'secrets';
     const plan = planEntryChange({ ...files, name, request, env: source.env, takes });
     if (plan.kind === 'refused' || plan.entry === undefined || plan.entry.enabled === false) return plan;
-    const [finding] = readEntry(source, profile, { name, value: plan.entry }).findings;
+    const [finding] = readEntries(source, profile, { [name]: plan.entry }).findings;
     return finding === undefined ? plan : { kind: 'refused', code: finding.code, message: finding.message };
   };
   const place = { home: source.home, profile };
-  const outcome = await changeServerEntry(place, params.dry === true ? (files) => dryOf(planOf(files)) : planOf);
+  const outcome = await changeServerEntries(place, params.dry === true ? (files) => dryOf(planOf(files)) : planOf);
   if (outcome.kind === 'unwritable') return refuse('config-unwritable', outcome.why);
   if (outcome.kind === 'refused') throw Refusal.carrying(outcome.code, outcome.message, outcome.field);
   return {
@@ -224,29 +224,74 @@ function linkOf(params: JsonObject): InstallLink {
   throw Refusal.carrying(reading.code, reading.message);
 }
 
-async function importServers({ source, daemon }: CommandHost, params: JsonObject): Promise<Result<'mcp.import'>> {
+/** All that can be added is added in one change of the files. */
+async function importServers(host: CommandHost, params: JsonObject): Promise<Result<'mcp.import'>> {
+  const { source } = host;
+  const { home, env } = source;
   const profile = profileOf(params.profile);
   const names = new Set(Array.isArray(params.names) ? params.names.map(String) : []);
-  const added: string[] = [];
-  const failed: { name: string; why: string }[] = [];
-  for (const { name, entry, variables, standing } of await planFor(source, params)) {
-    if (!names.has(name) || (standing.kind !== 'new' && standing.kind !== 'taken')) continue;
-    const [finding] = readEntry(source, profile, { name, value: entry }).findings;
-    const change =
-      finding === undefined
-        ? await addServerEntry({ home: source.home, profile, name }, entry, variables)
-        : ({ kind: 'unwritable', why: finding.message } as const);
-    if (change.kind === 'changed') added.push(name);
-    else failed.push({ name, why: change.kind === 'unwritable' ? change.why : 'the name has been taken meanwhile' });
-  }
-  for (const name of names) {
-    const isKnown = added.includes(name) || failed.some((one) => one.name === name);
-    if (!isKnown) failed.push({ name, why: 'it is not there any more' });
-  }
-  await inForce(daemon?.reload()).catch((thrown: unknown) => {
-    for (const name of added) failed.push({ name, why: `added, but not in force: ${causeOf(thrown)}` });
+  const offered = (await offeredBy(source, params)).filter(({ name }) => names.has(name));
+  const read = offered.filter(({ entry }) => entry.enabled !== false).map(({ name, entry }) => [name, entry] as const);
+  const { findings } = readEntries(source, profile, Object.fromEntries(read));
+  const added = new Map<string, JsonObject>();
+  const failed = new Map<string, string>();
+  const outcome = await changeServerEntries({ home, profile }, ({ config, secrets }) => {
+    const variables = new Map<string, string>();
+    added.clear();
+    failed.clear();
+    for (const { name, entry, variables: own } of offered) {
+      const held = new Map([...secrets, ...variables]);
+      const servers = { ...objectAt(config, 'mcp_servers'), ...Object.fromEntries(added) };
+      const plan = planEntryChange({
+        ...{ name, env, request: { kind: 'add', entry, replaces: false }, takes: 'secrets' },
+        ...{ config: { ...config, mcp_servers: servers }, secrets: held },
+      });
+      const finding = findings.find(({ scope }) => scope.kind === 'server' && scope.server === name);
+      const other = own.find(({ variable, value }) => (held.get(variable) ?? value) !== value);
+      if (plan.kind === 'refused') failed.set(name, plan.message);
+      else if (finding !== undefined) failed.set(name, finding.message);
+      else if (other !== undefined)
+        failed.set(name, `${other.variable} was set in .env meanwhile; run the import again`);
+      else {
+        added.set(name, plan.entry ?? entry);
+        for (const { variable, value } of [...own, ...plan.variables]) variables.set(variable, value);
+      }
+    }
+    const isWritten = added.size > 0 && params.dry !== true;
+    return {
+      kind: 'planned',
+      edits: isWritten ? [{ path: ['mcp_servers'], value: Object.fromEntries(added), adds: true }] : [],
+      variables: isWritten ? [...variables].map(([variable, value]) => ({ variable, value })) : [],
+    } as const;
   });
-  return { added, failed };
+  if (outcome.kind === 'unwritable') return refuse('config-unwritable', outcome.why);
+  for (const name of names) {
+    if (!added.has(name) && !failed.has(name)) failed.set(name, 'it is not there any more');
+  }
+  return {
+    added: [...added.keys()],
+    failed: [...failed].map(([name, why]) => ({ name, why })),
+    ...(outcome.edits.length === 0 ? {} : await applied(host)),
+  };
+}
+
+/** The servers to choose from: those of the parameters, or else those of `mcp.importable`. */
+async function offeredBy(
+  source: HomeSource,
+  params: JsonObject,
+): Promise<readonly Pick<ImportItem, 'name' | 'entry' | 'variables'>[]> {
+  if (!Array.isArray(params.servers)) {
+    const plan = await planFor(source, params);
+    return plan.filter(({ standing }) => standing.kind === 'new' || standing.kind === 'taken');
+  }
+  return params.servers.filter(isJsonObject).map((one) => ({
+    name: textOf(one, 'name'),
+    entry: objectOf(one, 'entry'),
+    variables: Object.entries(objectOf(one, 'variables')).map(([variable, value]) => ({
+      variable,
+      value: scalarText(value),
+    })),
+  }));
 }
 
 /** @param params with the `block` that was pasted, instead of the files of other programs */

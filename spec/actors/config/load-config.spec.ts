@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { editHome } from '../../../actors/config/edit-home.ts';
-import { loadHome, loadingHome, readEntry } from '../../../actors/config/load-config.ts';
+import { loadHome, loadingHome, readEntries } from '../../../actors/config/load-config.ts';
 import { type Documents, fileDocuments } from '../../../actors/documents.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
 import { atOnce } from '../../../machines/base/pieces.ts';
@@ -133,10 +133,10 @@ t.test('PRF-1 · CFG-2 · a folder whose name no profile can have is a warning, 
 t.test('PRF-2 · SRV-3 · an entry is read with the workspace of its profile, which is served or not', (t) => {
   const home = makeHome(t, { 'config.yaml': '{}\n' });
   home.write('profiles/work/config.yaml', `workspace: ${home.path}\n`);
-  const entry = { name: 'files', value: { command: 'x', args: ['${workspaceFolder}'] } };
-  const { server, findings } = readEntry({ home: home.path, env: {} }, 'work' as ProfileName, entry);
+  const entry = { files: { command: 'x', args: ['${workspaceFolder}'] } };
+  const { servers, findings } = readEntries({ home: home.path, env: {} }, 'work' as ProfileName, entry);
   t.same(findings, []);
-  t.same(server?.entry.args, [home.path]);
+  t.same(servers[0]?.entry.args, [home.path]);
   t.end();
 });
 

@@ -79,6 +79,20 @@ t.test('HOME-4 · a list or a mapping is replaced in its place, and no other cha
   t.end();
 });
 
+t.test('HOME-4 · several members are added at once, in their order', (t) => {
+  const rows: readonly (readonly [string, string | undefined])[] = [
+    ['# c\ns: # d\n  a: {x: 1} # e\n# f\n', '# c\ns: # d\n  a: {x: 1} # e\n  c:\n    y: 1\n  b: 2\n# f\n'],
+    ['s: {a: 1} # e\n', 's: {a: 1, c: { y: 1 }, b: 2} # e\n'],
+    ['s: # d\nr: 1\n', 's: # d\n  c:\n    y: 1\n  b: 2\nr: 1\n'],
+    ['', 's:\n  c:\n    y: 1\n  b: 2\n'],
+    ['s: text\n', undefined],
+    ['r: &r {a: 1}\ns: *r\n', undefined],
+  ];
+  const edit = { path: ['s'], value: { c: { y: 1 }, b: 2 }, adds: true } as const;
+  for (const [text, expected] of rows) t.equal(editConfig(text, [edit]), expected, text);
+  t.end();
+});
+
 t.test('HOME-4 · an item is added at the end of a list, and its comments stay', (t) => {
   const rows: readonly (readonly [string, string])[] = [
     [

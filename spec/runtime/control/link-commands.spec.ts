@@ -18,6 +18,7 @@ function homeOf(t: Test, config: string, profiles: Readonly<Record<string, Reado
   const peer = { notify: () => {}, onEnd: () => () => {} };
   return {
     config: () => readFileSync(join(home, 'config.yaml'), 'utf8'),
+    secrets: () => readFileSync(join(home, '.env'), 'utf8'),
     run: async (name: string, params: JsonObject) =>
       table.get(name)?.({ source: { home, env: {} } }, params, peer) ?? t.fail(`no command ${name}`),
   };
@@ -140,3 +141,41 @@ t.test('INS-4 · SEC-2 · a block that is pasted is read alone, and its secrets 
   await t.rejects(home.run('mcp.importable', { block: '{}' }), lacking);
   await t.rejects(home.run('mcp.import', { names: ['gh'], block: '{"mcpServers"' }), { code: 'params-missing' });
 });
+
+t.test(
+  'CLI-5 · HOME-4 · servers are imported together, and each that cannot be is named with the reason',
+  async (t) => {
+    const home = homeOf(t, '# mine\nmcp_servers:\n  old: {command: mine} # kept\n');
+    const using = (variable: string, value: string) => ({
+      entry: { command: 'x', env: { [variable]: `\${${variable}}` } },
+      variables: { [variable]: value },
+    });
+    const servers = [
+      { name: 'one', ...using('A_TOKEN', 'first') },
+      { name: 'old', ...using('B_TOKEN', 'unwritten') },
+      { name: 'two', ...using('A_TOKEN', 'second') },
+      { name: 'bad', entry: { command: 'x', timeout: -1 }, variables: {} },
+      { name: 'off', entry: { command: '${workspaceFolder}/x', enabled: false }, variables: {} },
+      { name: 'on', entry: { command: '${workspaceFolder}/x' }, variables: {} },
+    ];
+    const names = servers.map(({ name }) => name);
+    const before = home.config();
+
+    const dry = await home.run('mcp.import', { names, servers, dry: true });
+
+    t.equal(home.config(), before);
+    const done = await home.run('mcp.import', { names, servers });
+    t.same(done, dry, 'a dry run finds the same');
+    t.match(done, {
+      added: ['one', 'off'],
+      failed: [
+        { name: 'old', why: /named "old" already/ },
+        { name: 'two', why: /^A_TOKEN was set in \.env meanwhile/ },
+        { name: 'bad', why: /timeout/ },
+        { name: 'on', why: /workspace/ },
+      ],
+    });
+    t.equal(home.secrets(), 'A_TOKEN=first\n');
+    t.ok(home.config().startsWith(`${before}  one:\n    command: x\n    env:\n      A_TOKEN: \${A_TOKEN}\n  off:\n`));
+  },
+);

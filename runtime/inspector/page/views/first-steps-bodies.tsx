@@ -235,9 +235,11 @@ export function ServerStep({ setup: { profile }, again, hold }: StepProps): JSX.
         const names = offered.map(({ name }) => name).filter((name) => !left.includes(name));
         const add = async (): Promise<void> => {
           hold();
-          const { added, failed } = await call('mcp.import', { names, profile });
+          const { added, failed, not_in_force: why } = await call('mcp.import', { names, profile });
           const [first] = failed;
           if (first !== undefined) announce(`${first.name} was not added: ${first.why}`, true);
+          else if (why !== undefined)
+            announce(`${counted(added.length, 'server')} written, but not in force: ${why}`, true);
           else announce(`${counted(added.length, 'server')} added.`);
           askAgain();
           again();

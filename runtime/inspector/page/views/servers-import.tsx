@@ -52,8 +52,9 @@ export function ImportServers({
 
   const add = (): Promise<unknown> =>
     attempt('Adding…', async () => {
-      const { added, failed } = await call('mcp.import', { names: chosen, ...source });
-      const problems = failed.map(({ name, why }) => `${name}: ${why}`).join('; ');
+      const { added, failed, not_in_force: why } = await call('mcp.import', { names: chosen, ...source });
+      const left = why === undefined ? [] : [`Not in force: ${why}`];
+      const problems = [...failed.map((one) => `${one.name}: ${one.why}`), ...left].join('; ');
       announce(
         `${added.length === 0 ? 'No server was added' : `Added ${added.join(', ')}`}.${problems === '' ? '' : ` ${problems}`}`,
         problems !== '',
