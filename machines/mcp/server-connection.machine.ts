@@ -426,7 +426,6 @@ export const serverConnectionMachine = setup({
       meta: { rule: 'LIF-1' },
       tags: ['ended'],
       type: 'final',
-      entry: 'reportUnreachable',
     },
   },
 });

@@ -59,9 +59,7 @@ export function wireConnection({ sessions, reach, log }: ConnectionPorts) {
       },
       reportUnreachable: ({ context, self }, unreached) => {
         if (context.why !== null) say(self, context, context.why);
-        const { why, closing, server } = context;
-        const closed = `mcp server "${server}": ${closing ?? 'stopped'}`;
-        reach.unreachable(keyOf(context), closing === null ? (why ?? closed) : closed, unreached?.code);
+        reach.unreachable(keyOf(context), context.why ?? `mcp server "${context.server}": stopped`, unreached?.code);
       },
     },
   });

@@ -27,6 +27,8 @@ export interface Reach {
   /** Whether a call waits for a connection. */
   isAwaited(key: string): boolean;
   reached(key: string): void;
+  /** The connection has ended: its calls wait for that of the changed entry, if there is one. */
+  ended(key: string): void;
   /** @param code `server_unavailable` unless given */
   unreachable(key: string, why: string, code?: CallFault['code']): void;
 }
@@ -43,6 +45,8 @@ type ReachEvent = Extract<CallEvent, { readonly type: 'server.reached' | 'server
 
 interface WaitingCall {
   readonly id: string;
+  /** It was sent before, so it waits for no connection of a changed entry. */
+  readonly isSentAgain?: boolean;
   readonly send: (event: ReachEvent) => void;
 }
 
@@ -64,20 +68,32 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
     for (const id of ids ?? []) calls().get(id)?.send(event);
   }
 
+  function unreachable(key: string, why: string, code?: CallFault['code']): void {
+    reportAll(key, { type: 'server.unreachable', why, ...(code === undefined ? {} : { code }) });
+  }
+
+  /** Its chart crashed, or its entry was removed. */
+  function goneWords(key: string): string {
+    const how = configured(key) ? 'is starting anew; call it again' : 'is not configured any more';
+    return `mcp server "${key}": ${how}`;
+  }
+
   return {
     isReached(key) {
       const snapshot = connections().get(key)?.getSnapshot();
       return snapshot?.value === 'connected' && refusedForMs(snapshot.context.breaker, steadyMs()) === undefined;
     },
-    wait(key, { id, send }) {
+    wait(key, { id, send, isSentAgain = false }) {
       const connection = connections().get(key);
       if (connection === undefined) {
-        // Its chart crashed, or its entry has just changed.
-        const how = configured(key) ? 'is starting anew; call it again' : 'is not configured any more';
-        send({ type: 'server.unreachable', why: `mcp server "${key}": ${how}` });
+        send({ type: 'server.unreachable', why: goneWords(key) });
         return;
       }
       const snapshot = connection.getSnapshot();
+      if (snapshot.value === 'stopping' && isSentAgain) {
+        send({ type: 'server.unreachable', why: `mcp server "${key}": ${snapshot.context.closing}` });
+        return;
+      }
       const waitMs = refusedForMs(snapshot.context.breaker, steadyMs());
       if (waitMs !== undefined) {
         const why = `mcp server "${key}": ${refusedWords(waitMs)}`;
@@ -94,32 +110,40 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
     },
     absentFor(profile, name, allows = () => true) {
       let found: AbsentServer | undefined;
-      for (const [, connection] of connections()) {
+      for (const [key, connection] of connections()) {
         const { value, context } = connection.getSnapshot();
-        if (context.profile !== profile || context.tools > 0) continue;
-        if (value !== 'connecting' && value !== 'disabled' && !isDown(value)) continue;
+        // The changed entry has listed nothing.
+        const isChanging = value === 'stopping' && configured(key);
+        if (context.profile !== profile || (context.tools > 0 && !isChanging)) continue;
+        if (value !== 'connecting' && value !== 'disabled' && !isDown(value) && !isChanging) continue;
         if (!name.startsWith(toolPrefix(context.server)) || !allows({ server: context.server, name })) continue;
-        found = { server: context.server, comes: value === 'connecting', ...absenceOf(value, context) };
+        found = { server: context.server, comes: value === 'connecting' || isChanging, ...absenceOf(value, context) };
         if (found.comes) break;
       }
       return found;
     },
     isAwaited: (key) => waiting.has(key),
     reached: (key) => reportAll(key, { type: 'server.reached' }),
-    unreachable(key, why, code) {
-      reportAll(key, { type: 'server.unreachable', why, ...(code === undefined ? {} : { code }) });
+    ended(key) {
+      const next = connections().get(key);
+      const { value, context } = next?.getSnapshot() ?? {};
+      if (context === undefined) unreachable(key, goneWords(key));
+      else if (value === 'disabled') unreachable(key, disabledWords(context), 'unknown_tool');
+      else if (waiting.has(key)) next?.send({ type: 'server.wake' });
     },
+    unreachable,
   };
+}
+
+function disabledWords({ server, profile }: Pick<ConnectionContext, 'server' | 'profile'>): string {
+  return `mcp server "${server}" is disabled; \`${serverCommand('enable', server, profile)}\` connects it`;
 }
 
 function absenceOf(
   state: string,
-  { server, profile, why }: Pick<ConnectionContext, 'server' | 'profile' | 'why'>,
+  context: Pick<ConnectionContext, 'server' | 'profile' | 'why'>,
 ): Pick<AbsentServer, 'why' | 'code'> {
-  if (state === 'disabled') {
-    const cure = `\`${serverCommand('enable', server, profile)}\` connects it`;
-    return { why: `mcp server "${server}" is disabled; ${cure}`, code: 'unknown_tool' };
-  }
-  const words = why ?? `mcp server "${server}" is not connected`;
+  if (state === 'disabled') return { why: disabledWords(context), code: 'unknown_tool' };
+  const words = context.why ?? `mcp server "${context.server}" is not connected`;
   return state === 'needsLogin' ? { why: words, code: 'needs_login' } : { why: words };
 }

@@ -259,7 +259,10 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
       connections: createChartPool(ports, {
         name: 'connections',
         machine: wireConnection({ sessions, reach, log }),
-        onDone: (key) => reconcile.ended(key),
+        onDone: (key) => {
+          reconcile.ended(key);
+          reach.ended(key);
+        },
         onCrashed: (key, error) => {
           // The connection that replaces it may sleep or have failed, and would never close this session.
           sessions.drop(key);

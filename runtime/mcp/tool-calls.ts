@@ -117,7 +117,9 @@ export function wireToolCall(given: ToolCallPorts) {
         const question = row.approval;
         ports.calls.waits(context.id, question, () => ports.approvals.show(question) !== undefined);
       },
-      reachServer: ({ context, self }) => ports.reach.wait(keyOf(context), { id: context.id, send: self.send }),
+      reachServer: ({ context, self }) => {
+        ports.reach.wait(keyOf(context), { id: context.id, isSentAgain: context.tries > 0, send: self.send });
+      },
       sendCall: ({ context, self }) =>
         sendCall(context, ports, (verdict) => self.send({ type: 'call.answered', verdict })),
       takeBack: ({ context }) => ports.calls.takeBack(context.id),

@@ -75,7 +75,6 @@ t.test('OBS-1 · LIF-2 · a first connection is logged once, a disabled and an e
   t.equal(first.state(), 'stopped');
   t.match(first.lines, [['info', 'mcp server "s" is connected', { tools: 2 }]]);
   t.equal(first.lines.length, 1);
-  t.match(first.told.at(-1), /the gateway stops$/, 'whoever waits for it hears that it is gone');
 
   const off = start(t, { begin: 'disabled' }, []);
   off.send({ type: 'server.stop', why: 'the gateway stops' });

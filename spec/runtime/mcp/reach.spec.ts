@@ -16,7 +16,7 @@ function stage(connections: Readonly<Record<string, Connection>>) {
   const servers = fakePool<Connection>(
     ({ value, server = 's', tools = 0, why = null, breaker = { kind: 'closed', failures: 0 } }) => ({
       value,
-      context: { server, profile: 'work', tools, why, breaker },
+      context: { server, profile: 'work', tools, why, breaker, closing: 'its entry was changed' },
     }),
   );
   const calls = fakePool<object>();
@@ -26,13 +26,19 @@ function stage(connections: Readonly<Record<string, Connection>>) {
   const reach = createReach({
     connections: servers.handle,
     calls: calls.handle,
-    configured: (key: string) => key === 'crashed',
+    configured: (key: string) => ['crashed', 'changed'].includes(key),
     steadyMs: () => nowMs,
   } as never);
   return {
     reach,
-    wait: (key: string, id: string) =>
-      reach.wait(key, { id, send: (event) => void calls.living(id)?.heard.push(event) }),
+    wait: (key: string, id: string, isSentAgain = false) =>
+      reach.wait(key, { id, isSentAgain, send: (event) => void calls.living(id)?.heard.push(event) }),
+    /** The connection ends, and one in this state follows, if any does. */
+    ended: (key: string, next?: Connection) => {
+      servers.end(key);
+      if (next !== undefined) servers.handle().spawn(key, next as never);
+      reach.ended(key);
+    },
     woken: (key: string) => servers.living(key)?.heard.map(({ type }) => type),
     heard: (id: string) => calls.living(id)?.heard,
     at: (ms: number) => {
@@ -96,6 +102,33 @@ t.test('LIF-12 · a server that is gone is unreachable at once', (t) => {
   t.match(heard('2'), [{ type: 'server.unreachable', why: 'mcp server "crashed": is starting anew; call it again' }]);
   t.end();
 });
+
+t.test(
+  'LIF-12 · TRU-2 · a new call waits for the connection of a changed entry, and one that was sent does not',
+  (t) => {
+    const rows: readonly (readonly [Connection | undefined, readonly string[], object | undefined])[] = [
+      [{ value: 'lazy' }, ['server.wake'], undefined],
+      [{ value: 'connecting' }, ['server.wake'], undefined],
+      [{ value: 'disabled' }, [], { why: /agent mcp enable s/, code: 'unknown_tool' }],
+      [undefined, [], { why: /is starting anew/ }],
+    ];
+    for (const [next, events, answer] of rows) {
+      const { reach, wait, ended, heard, woken } = stage({ changed: { value: 'stopping', tools: 2 } });
+      t.match(reach.absentFor('work', 'mcp__s__write'), { server: 's', comes: true });
+      wait('changed', '1');
+      wait('changed', '2', true);
+      t.same(heard('1'), []);
+      t.match(heard('2'), [{ type: 'server.unreachable', why: /its entry was changed$/ }]);
+      ended('changed', next);
+      if (next !== undefined) t.same(woken('changed'), events, next.value);
+      t.match(heard('1'), answer === undefined ? [] : [{ type: 'server.unreachable', ...answer }]);
+      t.equal(heard('1')?.length, answer === undefined ? 0 : 1);
+    }
+    const { reach } = stage({ removed: { value: 'stopping', tools: 2 } });
+    t.equal(reach.absentFor('work', 'mcp__s__write'), undefined);
+    t.end();
+  },
+);
 
 t.test('LIF-8 · an open breaker refuses without waking, and says when calls are tried again', (t) => {
   const { wait, heard, woken, at } = stage({ s: { value: 'connected', breaker: { kind: 'open', untilMs: 30_000 } } });
