@@ -7,10 +7,10 @@
  * @see CLI-5, HOME-4, INS-4, LNK-1, LNK-2, LNK-3, SEC-1 and SEC-2 in docs/specification.md
  */
 
-import { existsSync } from 'node:fs';
 import { planForeign, readForeignBlock, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
 import { type HomeSource, loadHome, readEntries } from '../../actors/config/load-config.ts';
 import { changeServerEntries, hasServerEntry } from '../../actors/config/server-entries.ts';
+import { fileDocuments } from '../../actors/documents.ts';
 import { readText } from '../../actors/files.ts';
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
@@ -69,7 +69,8 @@ export const serverCommands = {
     const removed = textOf(params, 'server');
     const changed = await change(host, params, { kind: 'remove' });
     const { tokens } = profilePaths(host.source.home, profileOf(params.profile));
-    const isLeft = existsSync(tokensPathOf(tokens, removed));
+    const documents = host.inForce?.().home.documents ?? fileDocuments;
+    const isLeft = documents.at(tokensPathOf(tokens, removed)).stamp() !== undefined;
     return { removed, ...changed, ...(isLeft ? { login_left: true as const } : {}) };
   },
   'mcp.show': showServer,

@@ -179,3 +179,17 @@ t.test(
     t.ok(home.config().startsWith(`${before}  one:\n    command: x\n    env:\n      A_TOKEN: \${A_TOKEN}\n  off:\n`));
   },
 );
+
+t.test('OAU-8 · CLI-5 · SCA-2 · a removed server’s login that a database keeps is said to be left', async (t) => {
+  for (const stamp of ['1', undefined]) {
+    const home = t.testdir({
+      [`${stamp}`]: { 'config.yaml': 'mcp_servers:\n  docs: {url: "https://docs.example/mcp"}\n' },
+    });
+    const documents = {
+      at: (path: string) => ({ stamp: () => (path.endsWith('/mcp-tokens/docs.json') ? stamp : '2') }),
+    };
+    const host = { source: { home: join(home, `${stamp}`), env: {} }, inForce: () => ({ home: { documents } }) };
+    const removed = await serverCommands['mcp.remove'](host as never, { server: 'docs' });
+    t.equal(removed.login_left, stamp === undefined ? undefined : true);
+  }
+});
