@@ -88,7 +88,8 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
     const given = read.given.map(({ variable: name, value }) => ({ name, variable: nameOf(name, value), value }));
     const { entry, secrets: moved } = takeSecrets(server.name, renamed(read.entry, given), nameOf);
     const found = unique([...given, ...moved]);
-    const standing = standingOf(wish, canonical(entry), taken, file.program);
+    const isOpen = found.some(({ value }) => placeholder.test(value));
+    const standing = standingOf({ name: wish, entry: canonical(entry), isOpen }, taken, file.program);
     const name = standing.kind === 'taken' ? standing.free : wish;
     if (standing.kind !== 'same') taken.set(name, canonical(entry));
     return {
@@ -126,12 +127,17 @@ function renamed(
   return { ...entry, url: inText(url ?? ''), ...(own.length === 0 ? {} : { headers: Object.fromEntries(own) }) };
 }
 
-function standingOf(name: string, entry: string, taken: ReadonlyMap<string, string>, program: string): Standing {
-  const other = taken.get(name);
-  if (other === undefined) return { kind: 'new' };
-  if (other === entry) return { kind: 'same' };
+/** @param offer `isOpen`: it has placeholders, whose variables have other names once they are in the configuration */
+function standingOf(
+  { name, entry, isOpen }: { readonly name: string; readonly entry: string; readonly isOpen: boolean },
+  taken: ReadonlyMap<string, string>,
+  program: string,
+): Standing {
+  const form = (text: string): string => (isOpen ? text.replace(/\$\{\w+\}/g, '${}') : text);
+  const isSame = (other = ''): boolean => form(other) === form(entry);
   const second = fitName(`${name}-${program}`);
-  if (taken.get(second) === entry) return { kind: 'same' };
+  if (!taken.has(name)) return { kind: 'new' };
+  if (isSame(taken.get(name)) || isSame(taken.get(second))) return { kind: 'same' };
   return { kind: 'taken', free: freeName(second, taken) };
 }
 

@@ -62,6 +62,19 @@ t.test('CLI-5 · a placeholder of a server’s page is no value: it is asked for
   );
   t.match(item?.entry, { env: { A_TOKEN: '${A_TOKEN}', B_KEY: '${B_KEY}' } });
   const own = { command: 'y', env: { A_TOKEN: '<YOUR_TOKEN>' } };
+  const config = { mcp_servers: { one: { command: 'y', env: { A_TOKEN: '${A_TOKEN}' } } } };
+  for (const secrets of [new Map(), new Map([['A_TOKEN', 'filled in']])])
+    t.match(
+      plan(
+        [
+          ['claude-code', 'one', own],
+          ['claude-code', 'one', { ...own, command: 'z' }],
+        ],
+        { config, secrets },
+      ),
+      [{ standing: { kind: 'same' } }, { standing: { kind: 'taken' } }],
+      'imported once more',
+    );
   const others = plan([
     ['claude-code', 'one', own],
     ['claude-code', 'two', own],
