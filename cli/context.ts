@@ -113,6 +113,13 @@ export function deliveryOf(context: CommandContext): JsonObject {
   );
 }
 
+/** What changes of a record: the given keys, and null for those of --unset and for the chat of another target. */
+export function changesOf(context: CommandContext, record: JsonObject): JsonObject {
+  const unset = Object.fromEntries(listFlag(context, 'unset').map((key) => [key, null]));
+  const stale = ['deliver', 'on_failure'].filter((key) => key in record || key in unset);
+  return { ...Object.fromEntries(stale.map((key) => [`${key}_extra`, null])), ...record, ...unset };
+}
+
 /** Says why the command is not carried out; returns the exit code. */
 export function refuse<Code extends ExitCode>({ out }: CommandContext, why: string, code: Code): Code {
   out.complain(`agent: ${why}\n`);

@@ -53,16 +53,20 @@ const listDeliveries: Row = {
   load: async () => (await deliveries()).listDeliveries,
 };
 
+const jobFlags: readonly Flag[] = [
+  { name: 'prompt', value: 'text', help: 'What each run is asked to do.' },
+  { name: 'timezone', value: 'zone', help: 'An IANA zone; that of this machine unless given.' },
+  { name: 'skill', value: 'name', many: true, help: 'A skill for its runs; may be repeated.' },
+  { name: 'model', value: 'name', help: 'The model of its runs; that of the profile unless given.' },
+  ...deliveryFlags,
+  { name: 'grace', value: 'seconds', help: 'How late a missed firing is still caught up (3600).', form: 'whole' },
+];
+
 export const workRows: Rows = {
   'cron add <name> [schedule]': {
     help: 'Add a job with a schedule: five fields, `@daily` or `every 15m`; without one, webhooks fire it.',
     flags: [
-      { name: 'prompt', value: 'text', help: 'What each run is asked to do.' },
-      { name: 'timezone', value: 'zone', help: 'An IANA zone; that of this machine unless given.' },
-      { name: 'skill', value: 'name', many: true, help: 'A skill for its runs; may be repeated.' },
-      { name: 'model', value: 'name', help: 'The model of its runs; that of the profile unless given.' },
-      ...deliveryFlags,
-      { name: 'grace', value: 'seconds', help: 'How late a missed firing is still caught up (3600).', form: 'whole' },
+      ...jobFlags,
       { name: 'paused', help: 'Add it paused.' },
       { name: 'force', help: 'Replace a job of the same name.' },
       profile,
@@ -78,6 +82,34 @@ export const workRows: Rows = {
     files: ['cron/jobs.json'],
     see: ['cron list', 'cron run', 'docs/cron.md'],
     load: async () => (await cron()).addJob,
+  },
+  'cron edit <job> [schedule]': {
+    help: 'Change the schedule or other keys of a job; the rest of it stays.',
+    flags: [
+      ...jobFlags,
+      {
+        name: 'unset',
+        value: 'key',
+        many: true,
+        help: 'Remove a key; may be repeated.',
+        oneOf: 'schedule prompt skills model grace_seconds deliver deliver_extra on_failure on_failure_extra'.split(
+          ' ',
+        ),
+      },
+      profile,
+      json,
+    ],
+    about: [
+      'The record that results is checked before it is written. --skill replaces all skills, another --deliver drops the chat of the earlier target, and a changed schedule begins at the change.',
+    ],
+    examples: [
+      ['cron edit digest "0 8 * * 1-5"', 'each weekday at eight, in the zone that it has'],
+      ['cron edit digest --prompt "Summarize the night" --unset skills', 'another prompt, and no skills any more'],
+    ],
+    exits: { 1: 'There is no such job, or a rule of jobs is broken; nothing was changed.' },
+    files: ['cron/jobs.json'],
+    see: ['cron add', 'cron pause', 'docs/cron.md'],
+    load: async () => (await cron()).editJob,
   },
   'cron list': {
     help: 'List the jobs of every profile with their state and next due time.',

@@ -8,6 +8,7 @@ import type { ChangedJob, JobChoice, JobDetail, JobRow } from '../../runtime/con
 import type { Method, Params, Result } from '../../runtime/control/contract.ts';
 import {
   type CommandContext,
+  changesOf,
   deliveryOf,
   type ExitCode,
   hasFlag,
@@ -27,21 +28,40 @@ const defaultFirings = 10;
 type CronMethod = Extract<Method, `cron.${string}`>;
 
 export async function addJob(context: CommandContext): Promise<ExitCode> {
-  const [name = '', schedule] = context.args;
+  const [name = ''] = context.args;
   const stray = strayChat(context);
   if (stray !== undefined) return refuse(context, stray, 2);
+  const record: JsonObject = { ...recordOf(context), ...(hasFlag(context, 'paused') ? { paused: true } : {}) };
+  const row = await call(context, 'cron.add', { name, record, force: hasFlag(context, 'force') });
+  return show(context, row, () => `Added ${bold(context.out, oneLine(row.name ?? row.id))}. ${whenOf(row, context)}\n`);
+}
+
+/** Changes only the named keys of a job. */
+export async function editJob(context: CommandContext): Promise<ExitCode> {
+  const stray = strayChat(context);
+  if (stray !== undefined) return refuse(context, stray, 2);
+  const record = changesOf(context, recordOf(context));
+  if (Object.keys(record).length === 0)
+    return refuse(context, 'name what is to change: a schedule, or a flag such as --prompt or --unset <key>', 2);
+  const row = await call(context, 'cron.edit', { ...jobOf(context), record });
+  return show(
+    context,
+    row,
+    () => `Changed ${bold(context.out, oneLine(row.name ?? row.id))}. ${whenOf(row, context)}\n`,
+  );
+}
+
+function recordOf(context: CommandContext): JsonObject {
+  const [, schedule] = context.args;
   const grace = textFlag(context, 'grace');
   const skills = listFlag(context, 'skill');
-  const record: JsonObject = {
+  return {
     ...(schedule === undefined ? {} : { schedule }),
     ...textFlags(context, 'timezone', 'prompt', 'model'),
     ...(skills.length === 0 ? {} : { skills }),
     ...deliveryOf(context),
     ...(grace === undefined ? {} : { grace_seconds: Number(grace) }),
-    ...(hasFlag(context, 'paused') ? { paused: true } : {}),
   };
-  const row = await call(context, 'cron.add', { name, record, force: hasFlag(context, 'force') });
-  return show(context, row, () => `Added ${bold(context.out, oneLine(row.name ?? row.id))}. ${whenOf(row, context)}\n`);
 }
 
 export async function listJobs(context: CommandContext): Promise<ExitCode> {

@@ -11,6 +11,7 @@ import type { Result } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import {
   type CommandContext,
+  changesOf,
   deliveryOf,
   type ExitCode,
   hasFlag,
@@ -233,15 +234,7 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
   const secret = given === undefined ? undefined : secretOf(given);
   const record = recordOf(context, secret);
   if (typeof record === 'string') return refuse(context, oneLine(record), 2);
-  const unset = Object.fromEntries(listFlag(context, 'unset').map((key) => [key, null]));
-  // The chat of another target.
-  const stale = ['deliver', 'on_failure'].filter((key) => key in record || key in unset);
-  const changes: JsonObject = {
-    ...Object.fromEntries(stale.map((key) => [`${key}_extra`, null])),
-    ...('source' in record ? { signature: null } : {}),
-    ...record,
-    ...unset,
-  };
+  const changes: JsonObject = { ...('source' in record ? { signature: null } : {}), ...changesOf(context, record) };
   const [isKept, isDropped] = [hasFlag(context, 'keep-secret'), hasFlag(context, 'drop-older-secret')];
   if (isKept && (secret === undefined || isDropped))
     return refuse(context, '--keep-secret keeps the earlier secret beside that of --secret', 2);

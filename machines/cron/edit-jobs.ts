@@ -83,6 +83,11 @@ export function changeJob(
   });
 }
 
+/** The record of a job; undefined if there is none. */
+export function recordOf(text: string, id: string): JsonObject | undefined {
+  return parse(text)?.records.find((one): one is JsonObject => idOf(one) === id);
+}
+
 /** Removes the first record with an id, which is the job. */
 export function removeJob(text: string, id: string): string | undefined {
   return edited(text, (records) => {

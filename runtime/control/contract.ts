@@ -109,6 +109,8 @@ interface Contract {
     params: InProfile & { readonly name: string; readonly record: JsonObject; readonly force?: boolean };
     result: ChangedJob;
   };
+  /** Changes the given keys of the record; null removes one. */
+  'cron.edit': { params: JobChoice & { readonly record: JsonObject }; result: ChangedJob };
   'cron.list': { params: InProfile; result: readonly JobRow[] };
   'cron.pause': { params: JobChoice; result: ChangedJob };
   'cron.remove': {

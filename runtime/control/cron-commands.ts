@@ -11,7 +11,7 @@ import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.t
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { type ProfileName, profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
-import { changeJob, putJob, removeJob } from '../../machines/cron/edit-jobs.ts';
+import { changeJob, putJob, recordOf, removeJob } from '../../machines/cron/edit-jobs.ts';
 import {
   type CronJob,
   checkNewJob,
@@ -47,6 +47,7 @@ export const cronCommands = {
   'cron.list': listJobs,
   'cron.show': showJob,
   'cron.add': addJob,
+  'cron.edit': editJob,
   'cron.pause': (host, params) => setPaused(host, params, true),
   'cron.resume': (host, params) => setPaused(host, params, false),
   'cron.remove': dropJob,
@@ -95,27 +96,17 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
   const home = homeOf(host);
   const profile = served(home, profileOf(params.profile));
   const given = isJsonObject(params.record) ? params.record : {};
-  // Stored, so that every gateway and every later start uses the same times.
-  const needsZone = typeof given.schedule === 'string' && given.timezone === undefined;
-  const zone = needsZone ? hostZone() : undefined;
-  if (needsZone && zone === undefined) {
-    const rule = process.env.TZ ?? '';
-    const why = rule === '' ? 'the system names no time zone' : `TZ is "${rule}", which names no time zone`;
-    const what = `${why}; give --timezone, such as "UTC" or "Europe/Berlin"`;
-    throw Refusal.carrying('cron-timezone', `cron job "${textOf(params, 'name')}": ${what}`);
-  }
+  const name = textOf(params, 'name');
   const record: JsonObject = {
     ...given,
     id: randomBytes(idBytes).toString('hex'),
-    name: textOf(params, 'name'),
-    ...(zone === undefined ? {} : { timezone: zone }),
+    name,
+    ...(typeof given.schedule === 'string' && given.timezone === undefined ? { timezone: ownZone(name) } : {}),
     // In whole seconds: intervals are counted from here.
     created_at: iso(Math.floor(Date.now() / 1_000) * 1_000),
   };
-  const problems = checkNewJob(record, knowsZone);
-  if (problems.length > 0) {
-    throw Refusal.carrying(problems[0]?.code ?? 'cron-job-unfit', problems.map(({ message }) => message).join('\n'));
-  }
+  const unfit = refusalOf(record);
+  if (unfit !== undefined) throw unfit;
   const store = storeOf(home, profile, host);
   let whole = record;
   let refusal: Refusal | undefined;
@@ -140,6 +131,52 @@ async function addJob(host: CommandHost, params: JsonObject): Promise<ChangedJob
   if (refusal !== undefined) throw refusal;
   if (updated.kind === 'failed') return refuse(updated.code, updated.problem);
   return answer(host, profile, store, String(whole.id));
+}
+
+/** The zone of this machine is stored, so that every gateway and every later start uses the same times. */
+function ownZone(name: string): string {
+  const zone = hostZone();
+  if (zone !== undefined) return zone;
+  const rule = process.env.TZ ?? '';
+  const why = rule === '' ? 'the system names no time zone' : `TZ is "${rule}", which names no time zone`;
+  const what = `${why}; give --timezone, such as "UTC" or "Europe/Berlin"`;
+  throw Refusal.carrying('cron-timezone', `cron job "${name}": ${what}`);
+}
+
+function refusalOf(record: JsonObject): Refusal | undefined {
+  const [first, ...others] = checkNewJob(record, knowsZone);
+  return first && Refusal.carrying(first.code, [first, ...others].map(({ message }) => message).join('\n'));
+}
+
+/** The keys that an edit changes; routes refer to a job by its id and its name. */
+const editable: ReadonlySet<string> = new Set([
+  ...['schedule', 'timezone', 'prompt', 'skills', 'model', 'grace_seconds'],
+  ...['deliver', 'deliver_extra', 'on_failure', 'on_failure_extra'],
+]);
+
+/** Checks the record that results before it is written. Null removes a key. */
+async function editJob(host: CommandHost, params: JsonObject): Promise<ChangedJob> {
+  const { profile, store, job } = findJob(host, params);
+  const given = isJsonObject(params.record) ? params.record : {};
+  const odd = Object.keys(given).find((key) => !editable.has(key));
+  if (odd !== undefined) return refuse('cron-job-unfit', `cron job "${job.name}": an edit does not change "${odd}"`);
+  const { schedule, timezone } = given;
+  const changes: JsonObject = {
+    ...given,
+    ...(typeof schedule === 'string' ? { timezone: timezone ?? job.timezone ?? ownZone(job.name) } : {}),
+    // Due times before the change are not caught up.
+    ...(schedule === undefined && timezone === undefined ? {} : { resumed_at: iso(Date.now()) }),
+  };
+  let refusal: Refusal | undefined;
+  await change(store, (text) => {
+    const record = recordOf(text, job.id);
+    const kept = Object.entries({ name: job.name, ...record, ...changes }).filter(([, value]) => value !== null);
+    refusal = record === undefined ? unknownJob(job.name, profile) : refusalOf(Object.fromEntries(kept));
+    const named = Object.entries(changes).map(([key, value]) => [key, value ?? undefined] as const);
+    return refusal === undefined ? changeJob(text, job.id, Object.fromEntries(named)) : undefined;
+  });
+  if (refusal !== undefined) throw refusal;
+  return answer(host, profile, store, job.id);
 }
 
 /** A resumed job stores the time: due times during the pause are not caught up. */

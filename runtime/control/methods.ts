@@ -36,6 +36,7 @@ const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
   'config.show': home('reads'),
   'config.source': home('reads'),
   'cron.add': documents('added a job'),
+  'cron.edit': documents('edited a job'),
   'cron.list': documents('reads'),
   'cron.pause': documents('paused a job'),
   'cron.remove': documents('removed a job'),

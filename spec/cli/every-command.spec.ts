@@ -74,6 +74,7 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['cron', 'add', 'digest', '@daily', '--prompt', 'p'], 0, /digest/],
   [['cron', 'list'], 0, /digest/],
   [['cron', 'show', 'digest'], 0, /digest/],
+  [['cron', 'edit', 'digest', '@hourly'], 0, /^Changed/],
   [['cron', 'pause', 'digest'], 0, /^Paused/],
   [['cron', 'resume', 'digest'], 0, /digest/],
   [['cron', 'run', 'digest'], 0, /^Fired/],

@@ -278,6 +278,46 @@ t.test('CRN-1 · damaged records are reported, and edits touch one of them', asy
   t.same((file().jobs as readonly Json[]).slice(0), records.slice(1));
 });
 
+t.test('CRN-1 · CLI-5 · HOME-4 · an edit changes the named keys of a job and keeps the others', async (t) => {
+  const old = '2026-01-01T00:00:00.000Z';
+  const records: readonly JsonObject[] = [
+    {
+      id: 7,
+      prompt: 'p',
+      schedule: { kind: 'cron', expr: '0 9 * * *', tz: 'Asia/Tokyo' },
+      created_at: old,
+      mine: null,
+    },
+    { id: 'b', name: 'b', prompt: 'p', deliver: 'slack', deliver_extra: { chat_id: 'C1' }, created_at: old },
+    { id: 'c', name: 'same', prompt: 'p' },
+    { id: 'd', name: 'same', prompt: 'p' },
+  ];
+  const text = JSON.stringify({ note: 'kept', jobs: records });
+  const { call, file } = rig(t, undefined, { 'cron/jobs.json': text });
+
+  t.match(await call('cron.edit', { job: '7', record: { schedule: '0 8 * * *' } }), { timezone: 'Asia/Tokyo' });
+  const first = (file().jobs as readonly JsonObject[])[0];
+  t.match(first, { id: 7, schedule: '0 8 * * *', timezone: 'Asia/Tokyo', created_at: old, mine: null });
+  t.match(first?.resumed_at, /^20/, 'what was due before is not caught up');
+  await call('cron.edit', { job: 'b', record: { deliver: null, deliver_extra: null, prompt: 'q', grace_seconds: 0 } });
+  const { deliver: _, deliver_extra: __, ...rest } = records[1] ?? {};
+  t.same(file(), { note: 'kept', jobs: [first, { ...rest, prompt: 'q', grace_seconds: 0 }, ...records.slice(2)] });
+
+  const before = file();
+  for (const [job, record, code] of [
+    ['b', { schedule: '61 * * * *' }, 'cron-schedule'],
+    ['b', { timezone: 'Nowhere/City' }, 'cron-timezone'],
+    ['b', { schedule: '@daily', timezone: 'UTC', prompt: null }, 'cron-prompt'],
+    ['b', { deliver: 'fax' }, 'deliver-unknown'],
+    ['b', { id: 'c' }, 'cron-job-unfit'],
+    ['same', { prompt: 'q' }, 'cron-job-ambiguous'],
+    ['none', { prompt: 'q' }, 'cron-job-unknown'],
+  ] as const) {
+    t.match(await refusal(call('cron.edit', { job, record })), { code }, JSON.stringify(record));
+  }
+  t.same(file(), before);
+});
+
 /** Runs a command of the command line over the commands themselves. */
 function shell({ home, call }: Rig) {
   return async (
@@ -365,6 +405,12 @@ t.test('CRN-1 · CLI-2 · the command line says what it did, and gives data with
   );
   t.match((await run(cron.showJob, ['full'])).stdout, /On failure +slack[\s\S]*Model +other/);
   t.notMatch(shown, /Model/);
+  const edits = { unset: 'on_failure', deliver: 'log' };
+  t.match((await run(cron.editJob, ['full', 'every 3h'], edits)).stdout, /^Changed full\. It is paused\./);
+  const edited = (made.file().jobs as JsonObject[])[2] ?? {};
+  t.match(edited, { schedule: 'every 3h', deliver: 'log', model: 'other', skills: ['one', 'two'], paused: true });
+  t.notMatch(JSON.stringify(edited), /_extra|on_failure/, 'the chats of the earlier targets');
+  t.match(await run(cron.editJob, ['full']), { code: 2, stderr: /name what is to change/ });
   t.match((await run(cron.pauseJob, ['digest'])).stdout, /^Paused digest/);
   t.match((await run(cron.resumeJob, ['digest'])).stdout, /^Resumed digest\. Next/);
   t.match((await run(cron.runJob, ['digest'], { context: 'c' })).stdout, /agent runs show r1/);

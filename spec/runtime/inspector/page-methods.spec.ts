@@ -32,7 +32,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
   ],
   fresh: [
     ...['cancel', 'new', 'open', 'say'].map((name) => `chat.${name}`),
-    ...['add', 'remove'].map((name) => `cron.${name}`),
+    ...['add', 'edit', 'remove'].map((name) => `cron.${name}`),
     ...['reload', 'stop'].map((name) => `gateway.${name}`),
     'link.add',
     ...['add', 'edit', 'enable', 'import', 'remove'].map((name) => `mcp.${name}`),
