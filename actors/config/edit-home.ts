@@ -63,25 +63,31 @@ export async function editHomeAndVariables<Plan extends HomePlan | { readonly ki
   planOf: (files: HomeFiles) => Plan,
 ): Promise<Plan | Unwritable> {
   const { home: folder, config, env } = profilePaths(home, profile);
-  const planned = (text: string, variables: string): Plan | Unwritable => {
-    if (!isKept(text)) return unwritable(config, text);
+  const planned = (text: string, variables: string): { readonly plan: Plan | Unwritable; readonly edited?: string } => {
+    if (!isKept(text)) return { plan: unwritable(config, text) };
     const plan = planOf({ config: text, secrets: parseEnvFile(variables) });
-    if (plan.kind === 'refused') return plan;
-    return editConfig(text, plan.edits) === undefined ? unwritable(config, text) : plan;
+    if (plan.kind === 'refused') return { plan };
+    const edited = editConfig(text, plan.edits);
+    return edited === undefined ? { plan: unwritable(config, text) } : { plan, edited };
   };
-  let plan = planned((await readText(config)) ?? '', (await readText(env)) ?? '');
+  let read = { text: (await readText(config)) ?? '', variables: (await readText(env)) ?? '' };
+  let { plan, edited } = planned(read.text, read.variables);
+  // Of a long file, a plan takes long.
+  const planAnew = (text: string, variables: string): void => {
+    if (text !== read.text || variables !== read.variables) ({ plan, edited } = planned(text, variables));
+    read = { text, variables };
+  };
   // Without a change no folder is made.
   if (plan.kind !== 'planned' || plan.edits.length + plan.variables.length === 0) return plan;
   await ensurePrivateFolder(folder);
   await updateFileLocked(config, async (text = '') => {
-    plan = planned(text, (await readText(env)) ?? '');
+    planAnew(text, (await readText(env)) ?? '');
     if (plan.kind === 'planned' && plan.variables.length > 0) {
       await updateFileLocked(env, (variables = '') => {
-        plan = planned(text, variables);
+        planAnew(text, variables);
         return plan.kind === 'planned' ? withVariables(variables, plan.variables) : undefined;
       });
     }
-    const edited = plan.kind === 'planned' ? editConfig(text, plan.edits) : undefined;
     return edited === text ? undefined : edited;
   });
   return plan;

@@ -32,6 +32,16 @@ t.test('CLI-5 · HOME-4 · an entry that cannot be added leaves no variable behi
   t.match(readFileSync(join(home, 'config.yaml'), 'utf8'), /^mcp_servers:\n {2}notes:\n/);
 });
 
+t.test('HOME-4 · a change is planned once where the files stay as they are', async (t) => {
+  let planned = 0;
+  const counting: typeof unlessTaken = (files) => {
+    planned += 1;
+    return unlessTaken(files);
+  };
+  await changeServerEntries({ home: t.testdir({ 'config.yaml': 'a: 1\n' }), profile: defaultProfile }, counting);
+  t.equal(planned, 1);
+});
+
 t.test('CLI-5 · HOME-4 · a name that is taken while an entry is planned leaves no variable behind', async (t) => {
   const home = t.testdir({ 'config.yaml': '' });
   const config = join(home, 'config.yaml');
