@@ -7,8 +7,9 @@
 
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { type HomeSource, loadHome } from '../../actors/config/load-config.ts';
+import { type HomeSource, loadingHome } from '../../actors/config/load-config.ts';
 import { readText } from '../../actors/files.ts';
+import { inPieces } from '../../actors/in-pieces.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { parseDocument } from '../../machines/config/document.ts';
@@ -38,7 +39,7 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
   const ofFile = parseEnvFile((await readText(paths.env)) ?? '');
   const redactor = createRedactor();
   // As a draft, a profile is read whether it is served or not.
-  learnSecrets(loadHome(withDraft(source, profile, text)), redactor);
+  learnSecrets(await inPieces(loadingHome(withDraft(source, profile, text))), redactor);
   const rows = shownSettings(document, configSchema() as JsonObject, (name) => setIn(name, ofFile, env));
   return {
     file: configFile(profile),
@@ -59,7 +60,7 @@ const noQuote = '\ue000';
 export async function showSource({ source, inForce, daemon }: CommandHost, params: JsonObject): Promise<ConfigSource> {
   const profile = profileOf(params.profile);
   const standing = inForce?.().home;
-  const onDisk = withLostFiles(loadHome(source), standing);
+  const onDisk = withLostFiles(await inPieces(loadingHome(source)), standing);
   const read = onDisk.profiles.get(profile);
   if (read === undefined) throw notServed(profile);
   const file = configFile(profile);
