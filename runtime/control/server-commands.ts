@@ -15,7 +15,7 @@ import { readText } from '../../actors/files.ts';
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject, type JsonObject, objectAt, scalarText } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject, objectAt, scalarText } from '../../machines/base/json.ts';
 import { parseConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
@@ -234,15 +234,14 @@ async function importServers(host: CommandHost, params: JsonObject): Promise<Res
   const offered = (await offeredBy(source, params)).filter(({ name }) => names.has(name));
   const read = offered.filter(({ entry }) => entry.enabled !== false).map(({ name, entry }) => [name, entry] as const);
   const { findings } = readEntries(source, profile, Object.fromEntries(read));
-  const added = new Map<string, JsonObject>();
+  const added = new Map<string, Json>();
   const failed = new Map<string, string>();
   const outcome = await changeServerEntries({ home, profile }, ({ config, secrets }) => {
-    const variables = new Map<string, string>();
+    const [held, variables] = [new Map(secrets), new Map<string, string>()];
+    const servers: Record<string, Json> = { ...objectAt(config, 'mcp_servers') };
     added.clear();
     failed.clear();
     for (const { name, entry, variables: own } of offered) {
-      const held = new Map([...secrets, ...variables]);
-      const servers = { ...objectAt(config, 'mcp_servers'), ...Object.fromEntries(added) };
       const plan = planEntryChange({
         ...{ name, env, request: { kind: 'add', entry, replaces: false }, takes: 'secrets' },
         ...{ config: { ...config, mcp_servers: servers }, secrets: held },
@@ -254,8 +253,12 @@ async function importServers(host: CommandHost, params: JsonObject): Promise<Res
       else if (other !== undefined)
         failed.set(name, `${other.variable} was set in .env meanwhile; run the import again`);
       else {
-        added.set(name, plan.entry ?? entry);
-        for (const { variable, value } of [...own, ...plan.variables]) variables.set(variable, value);
+        servers[name] = plan.entry ?? entry;
+        added.set(name, servers[name]);
+        for (const { variable, value } of [...own, ...plan.variables]) {
+          held.set(variable, value);
+          variables.set(variable, value);
+        }
       }
     }
     const isWritten = added.size > 0 && params.dry !== true;
