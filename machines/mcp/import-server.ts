@@ -318,7 +318,12 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
   // left out. OpenCode's is that of the listing of tools.
   const isTimed = typeof timeout === 'number' && timeout >= 1_000 && program !== 'opencode';
   const asks = approval === 'prompt';
+  // Of another form, or of the other transport.
   const unread = {
+    args: isStdio && Array.isArray(args) ? undefined : unlessEmpty(args),
+    env: isStdio && isJsonObject(env) ? undefined : unlessEmpty(env),
+    url: isStdio ? unlessEmpty(remote) : undefined,
+    headers: !isStdio && isJsonObject(headers) ? undefined : unlessEmpty(headers),
     timeout: isTimed ? undefined : timeout,
     tool_timeout_sec: isPositive(seconds) ? undefined : seconds,
     default_tools_approval_mode: asks ? undefined : approval,
@@ -402,6 +407,11 @@ function leaveOut(rest: JsonObject, notes: string[]): void {
 
 function present(entry: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(Object.entries(entry).filter((pair): pair is [string, Json] => pair[1] !== undefined));
+}
+
+function unlessEmpty(value: Json | undefined): Json | undefined {
+  const isEmpty = typeof value === 'object' ? Object.keys(value ?? {}).length === 0 : value === '';
+  return isEmpty ? undefined : value;
 }
 
 function filled(value: Json | undefined): JsonObject | undefined {

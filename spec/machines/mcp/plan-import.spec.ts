@@ -52,6 +52,17 @@ t.test('CLI-5 · HOME-4 · a name that is taken is never planned over', (t) => {
   t.end();
 });
 
+t.test('CLI-5 · what is written in another form, or for the other transport, is named as left out', (t) => {
+  const items = plan([
+    ['cursor', 'local', { command: 'x', args: '-y a', env: ['A=1'], headers: { A: 'b' }, url: 'https://x.example' }],
+    ['cursor', 'remote', { url: 'https://x.example/mcp', command: null, args: [], env: { A: '1' } }],
+    ['cursor', 'empty', { command: 'x', args: [], env: {}, headers: {}, url: '' }],
+  ]);
+  const left = items.map(({ notes }) => notes.filter((note) => note.startsWith('not imported')));
+  t.same(left, [['not imported: args, env, url, headers'], ['not imported: env'], []]);
+  t.end();
+});
+
 t.test('CLI-5 · a placeholder of a server’s page is no value: it is asked for', (t) => {
   const env = { A_TOKEN: '<YOUR_TOKEN>', B_KEY: 'your-api-key-here', C_SECRET: 'xxxxxxxx', D_TOKEN: 'yours9f1' };
   const [item] = plan([['claude-code', 'docs', { command: 'x', env }]]);
