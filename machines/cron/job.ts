@@ -165,7 +165,8 @@ export function checkNewJob(record: JsonObject, knowsZone: (zone: string) => boo
     const reading = readSchedule(job.schedule);
     if (reading.kind === 'invalid') refuse('cron-schedule', reading.problem);
   }
-  if (job.timezone !== undefined && !knowsZone(job.timezone)) refuse('cron-timezone', zoneProblem(job.timezone));
+  const zone = record.timezone === '' ? '' : job.timezone;
+  if (zone !== undefined && !knowsZone(zone)) refuse('cron-timezone', zoneProblem(zone));
   if (hasNothingToDo(record)) refuse('cron-prompt', nothingToDo);
   if (job.flaw !== undefined) refuse('cron-job-unfit', job.flaw);
   const { model } = record;

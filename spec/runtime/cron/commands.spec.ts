@@ -307,6 +307,7 @@ t.test('CRN-1 · CLI-5 · HOME-4 · an edit changes the named keys of a job and 
   for (const [job, record, code] of [
     ['b', { schedule: '61 * * * *' }, 'cron-schedule'],
     ['b', { timezone: 'Nowhere/City' }, 'cron-timezone'],
+    ['b', { timezone: '' }, 'cron-timezone'],
     ['b', { schedule: '@daily', timezone: 'UTC', prompt: null }, 'cron-prompt'],
     ['b', { deliver: 'fax' }, 'deliver-unknown'],
     ['b', { id: 'c' }, 'cron-job-unfit'],
