@@ -224,11 +224,12 @@ async function write(context: CommandContext, { chosen, plan, profile }: Writing
   return failed.length > 0 || notInForce !== undefined ? 1 : 0;
 }
 
-function add(
+async function add(
   context: CommandContext,
   items: readonly ImportItem[],
   options: { readonly profile: ProfileName; readonly dry?: true },
 ): Promise<Result<'mcp.import'>> {
+  if (items.length === 0) return { added: [], failed: [] };
   const servers = items.map(({ name, entry, variables }) => ({
     name,
     entry,
