@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type HomeSource, type LoadedHome, loadHome, loadingHome } from '../../actors/config/load-config.ts';
+import { type HomeSource, loadHome, loadingHome } from '../../actors/config/load-config.ts';
 import { inPieces } from '../../actors/in-pieces.ts';
 import { defined, isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
@@ -66,9 +66,6 @@ import { serverCommands } from './server-commands.ts';
 import { setupCommands } from './setup-commands.ts';
 import type { DaemonView } from './view.ts';
 import { examineRoute } from './webhook-doctor.ts';
-
-/** The home that `agent config check` has just read, for the hints that it asks for next. */
-let checked: LoadedHome | undefined;
 
 const table: Commands = {
   ...mcpCommands,
@@ -136,17 +133,11 @@ const table: Commands = {
     samples: samplesFor(askedRouteOf(routedHomeOf(host), askedRoute(params)).route.sender),
   }),
   'webhook.test': testRoute,
-  'config.check': async ({ source, inForce, daemon }, params) => {
+  'config.check': async ({ source, inForce }, params) => {
     const home = await inPieces(loadingHome(withDraft(source, profileOf(params.profile), params.text)));
-    // Not in a daemon, which would keep it.
-    if (daemon === undefined && params.text === undefined) checked = home;
     return withLostFiles(home, inForce?.().home).diagnostics;
   },
-  'config.hints': async ({ source }) => {
-    const read = checked?.main.paths.home === source.home ? checked : undefined;
-    checked = undefined;
-    return hintsOf((read ?? (await inPieces(loadingHome(source)))).profiles);
-  },
+  'config.hints': async ({ source }) => hintsOf((await inPieces(loadingHome(source))).profiles),
 
   'config.schema': () => configSchema(),
   'config.show': ({ source }, params) => showConfig(source, profileOf(params.profile)),
