@@ -254,7 +254,7 @@ export function compile<Machine extends AnyStateMachine>(
   }
 
   function stopChildren(run: Run): void {
-    for (const id of Object.keys(run.children)) stopChild(run, id);
+    for (const id in run.children) stopChild(run, id);
   }
 
   function remember(run: Run, step: Step, maxLength: number): void {

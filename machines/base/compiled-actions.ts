@@ -110,15 +110,20 @@ export function customOf(
   };
 }
 
+/**
+ * This and XState's other actions run through the executor, which waits for the actor's start and reports to the inspector;
+ * they take effect when the macrostep has ended.
+ */
 export function cancelOf(sendId: unknown, paramsOf: (args: Args) => unknown): CompiledAction {
   return (run, event) => {
     const args = argsOf(run, event);
     const id = (typeof sendId === 'function' ? sendId(args, paramsOf(args)) : sendId) as string;
-    const { self, system } = run.scope;
-    carryOut(run, args, {
+    const { scope } = run;
+    scope.actionExecutor({
       type: 'xstate.cancel',
+      info: args,
       params: { sendId: id },
-      defer: () => systemInternals(system).scheduler.cancel(self, id),
+      exec: () => scope.defer(() => systemInternals(scope.system).scheduler.cancel(scope.self, id)),
     });
   };
 }
@@ -128,21 +133,13 @@ export function emitOf(event: unknown, paramsOf: (args: Args) => unknown): Compi
     const args = shownArgs(run, cause);
     const emitted = (typeof event === 'function' ? event(args, paramsOf(args)) : event) as EventObject;
     const { scope } = run;
-    carryOut(run, args, { type: 'xstate.emit', params: { event: emitted }, defer: () => scope.emit(emitted) });
+    scope.actionExecutor({
+      type: 'xstate.emit',
+      info: args,
+      params: { event: emitted },
+      exec: () => scope.defer(() => scope.emit(emitted)),
+    });
   };
-}
-
-/** Runs one of XState's own actions through the executor, which waits for the actor's start and reports to the inspector. */
-function carryOut(
-  { scope }: ActionRun,
-  info: Args,
-  {
-    type,
-    params,
-    defer,
-  }: { readonly type: string; readonly params: unknown; readonly defer: (() => void) | undefined },
-): void {
-  scope.actionExecutor({ type, info, params, exec: () => defer !== undefined && scope.defer(defer) });
 }
 
 /** @param delays named delays with their values */
@@ -157,18 +154,20 @@ export function raiseOf(
     const raised = (typeof event === 'function' ? event(args, params) : event) as EventObject;
     const named = typeof delay === 'string' ? delays[delay] : delay;
     const waitMs: unknown = typeof named === 'function' ? named(args, params) : named;
-    const { self, system } = run.scope;
+    const { scope } = run;
     if (typeof waitMs !== 'number') {
       run.raised ??= [];
       run.raised.push(raised);
     }
-    carryOut(run, args, {
+    scope.actionExecutor({
       type: 'xstate.raise',
+      info: args,
       params: { event: raised, id, delay: waitMs },
-      defer:
-        typeof waitMs === 'number'
-          ? () => systemInternals(system).scheduler.schedule(self, self, raised, waitMs, id)
-          : undefined,
+      exec: () => {
+        if (typeof waitMs !== 'number') return;
+        const { self, system } = scope;
+        scope.defer(() => systemInternals(system).scheduler.schedule(self, self, raised, waitMs, id));
+      },
     });
   };
 }
@@ -182,10 +181,11 @@ export function sendOf(action: SendAction, paramsOf: (args: Args) => unknown): C
     const sent = (typeof event === 'function' ? event(args, params) : event) as EventObject;
     const named = typeof target === 'function' ? target(args, params) : target;
     const to = refOf(named, run);
-    const { self, system } = run.scope;
+    const { scope } = run;
     if (to === undefined) return;
-    carryOut(run, args, {
+    scope.actionExecutor({
       type: 'xstate.sendTo',
+      info: args,
       params: {
         to,
         targetId: typeof named === 'string' ? named : undefined,
@@ -193,7 +193,7 @@ export function sendOf(action: SendAction, paramsOf: (args: Args) => unknown): C
         id: action.id,
         delay: undefined,
       },
-      defer: () => systemInternals(system)._relay(self, to, sent),
+      exec: () => scope.defer(() => systemInternals(scope.system)._relay(scope.self, to, sent)),
     });
   };
 }

@@ -84,7 +84,7 @@ export function checkSize(context: RequestContext, facts: RequestFacts): Known {
   return { outcome: { kind: 'tooLarge' }, reason: `${reasonStarts.declared}${declared} bytes` };
 }
 
-export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs }: RuleInput): Known {
+export function findRoute(context: RequestContext, facts: RequestFacts): Known {
   const found = facts.findRoute(context.path);
   if (found === undefined) {
     if (readTarget(context.path).kind !== 'route')
@@ -100,7 +100,7 @@ export function findRoute(context: RequestContext, facts: RequestFacts, { nowMs 
     return { outcome: { kind: 'unknownRoute' }, reason: 'no route has this path' };
   }
   const route = found.route;
-  const answer = handshakeByHead(context, found, facts, nowMs);
+  const answer = handshakeByHead(context, found, facts);
   if (answer !== undefined) return answer;
   if (context.method !== 'POST') return { outcome: { kind: 'methodNotAllowed' }, reason: context.method };
   if (!route.enabled) {
@@ -114,7 +114,6 @@ function handshakeByHead(
   context: RequestContext,
   { route, handshake }: CompiledRoute,
   facts: RequestFacts,
-  nowMs: number,
 ): Known | undefined {
   const answer = handshake?.byHead?.({
     method: context.method,
@@ -122,7 +121,7 @@ function handshakeByHead(
     headers: facts.headers(context.id),
   });
   if (answer === undefined || !route.enabled) return undefined;
-  return { route, profile: route.profile, ...answered(answer, route, facts, nowMs) };
+  return { route, profile: route.profile, ...answered(answer, route, facts, context.receivedAtMs) };
 }
 
 /** Takes one from the allowance of handshakes, or returns when one is available again. */
@@ -143,8 +142,8 @@ function handshakeLimit(route: Route, facts: RequestFacts, nowMs: number): Known
 }
 
 /** While the window is full, a possible handshake is read if one may still be answered. */
-export function checkRate(context: RequestContext, facts: RequestFacts, { nowMs }: RuleInput): Known {
-  const { route, declaredBytes = Number.POSITIVE_INFINITY } = context;
+export function checkRate(context: RequestContext, facts: RequestFacts): Known {
+  const { route, receivedAtMs: nowMs, declaredBytes = Number.POSITIVE_INFINITY } = context;
   if (route === undefined) return nothing;
   const turnedAway = rateVerdict(route, facts, nowMs);
   const { handshake } = facts.compiled(route);

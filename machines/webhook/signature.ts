@@ -81,8 +81,9 @@ const timedContent = /^(?:(?:[^\s{=&]+\.)?\d{10}\.|(?:v0:)?\d{10}:|[A-Z]+https?:
  * signature under the same secret: a captured request would outlive its time, and its text would be parsed as a form.
  */
 export function isTimedContent(body: Uint8Array): boolean {
+  if (body[0] === openBrace) return false;
   const beginning = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, maxPrefixLength));
-  return beginning[0] !== openBrace && timedContent.test(beginning.toString('latin1'));
+  return timedContent.test(beginning.toString('latin1'));
 }
 
 /** Returns a reader of a request's text, as Latin-1 of its bytes; undefined if it is absent or empty. */

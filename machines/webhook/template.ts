@@ -56,7 +56,8 @@ export function compileTemplate(text: string, values: 'cut' | 'whole' = 'cut'): 
       // A token that occurs often is looked up and serialized once.
       const found: string[] = [];
       let rendered = '';
-      for (const [index, slot] of order.entries()) {
+      for (let index = 0; index < order.length; index += 1) {
+        const slot = order[index] ?? 0;
         const text = found[slot] ?? substitutes[slot]?.(view) ?? '';
         found[slot] = text;
         rendered += literals[index] + text;
@@ -120,6 +121,7 @@ function compileValue(value: Json): (view: TemplateView) => Json {
   }
   if (isJsonObject(value)) {
     const entries = Object.entries(value).map(([key, held]) => [key, compileValue(held)] as const);
+    if (entries.length === 0) return () => value;
     return (view) => Object.fromEntries(entries.map(([key, held]) => [key, held(view)]));
   }
   return () => value;

@@ -185,9 +185,9 @@ export const webhookRequestMachine = setup({
       description: 'Finds the route by name and profile prefix, and refuses other methods than POST.',
       meta: { rule: 'RTE-3' },
       tags: ['working'],
-      entry: ['findRoute', 'takeAllowance'],
+      entry: 'findRoute',
       always: [
-        { guard: 'isDecided', target: 'answered' },
+        { guard: 'isDecided', target: 'answered', actions: 'takeAllowance' },
         { guard: 'isHandedIn', target: 'verifying' },
         { guard: 'isVerified', target: 'parsing' },
         { target: 'throttling' },
@@ -197,7 +197,7 @@ export const webhookRequestMachine = setup({
       description: "Turns the request away while the route's window is full.",
       meta: { rule: 'LIM-2' },
       tags: ['working'],
-      entry: ['checkRate', 'takeAllowance'],
+      entry: 'checkRate',
       always: [{ guard: 'isDecided', target: 'answered' }, { target: 'readingBody' }],
     },
     readingBody: {

@@ -44,8 +44,11 @@ export function createRecentCounts(nowMs: () => number): RecentCounts {
   const names = new Map<string, Spans>();
 
   function minuteOf(name: string, atMs: number): Span {
-    const spans = names.get(name) ?? { minutes: new Map(), hours: new Map() };
-    names.set(name, spans);
+    let spans = names.get(name);
+    if (spans === undefined) {
+      spans = { minutes: new Map(), hours: new Map() };
+      names.set(name, spans);
+    }
     const { minutes, hours } = spans;
     const at = Math.floor(atMs / minuteMs);
     const known = minutes.get(at);

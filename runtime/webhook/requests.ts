@@ -160,8 +160,8 @@ export function wireRequest(ports: RequestPorts) {
     },
     actions: {
       checkSize: rule(checkSize),
-      findRoute: rule(findRoute, withTime),
-      checkRate: rule(checkRate, withTime),
+      findRoute: rule(findRoute),
+      checkRate: rule(checkRate),
       verifySignature: rule(verifySignature, withTime),
       takeAllowance: ({ context: { takes, route } }) => {
         if (takes === undefined || route === undefined) return;
