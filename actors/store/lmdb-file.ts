@@ -43,6 +43,13 @@ const smallestPage = 256;
 const largestPage = 0x8000;
 /** Pages checked per turn of the event loop. */
 const sliceSize = 1000;
+/** Pages that are put in the order of the file, in a few milliseconds. */
+const batchSize = 100_000;
+/** The most pages that are read at once, and the most from one to the next of them. */
+const blockPages = 64;
+const maxGap = 8;
+/** Far more than the tables of a journal. */
+const maxTrees = 64;
 const triesBesideWriter = 3;
 
 /** @throws the operating system's error if the file cannot be read */
@@ -123,41 +130,95 @@ function readTree(bytes: Buffer, at: number): Tree {
 interface Below {
   readonly pages: number[];
   readonly trees: Tree[];
-  /** First page and number of pages of each large value. */
-  readonly values: { readonly first: number; readonly count: number }[];
+  readonly values: Value[];
+}
+
+/** First page and number of pages of a large value. */
+interface Value {
+  readonly first: number;
+  readonly count: number;
 }
 
 /**
- * Follows every tree from its root. Returns the problem of the first damaged page or tree; undefined if there is none.
+ * Follows every tree from its root. Returns the problem of the first damaged page or tree; undefined if there is none. The
+ * trees are followed together and their pages read in the order of the file: those of one tree lie scattered among those of
+ * the others, and a disk takes several times as long for them.
  */
 async function walkTrees(fd: number, meta: Meta): Promise<string | undefined> {
   const { pageSize, pages } = meta;
-  const page = Buffer.alloc(pageSize);
   const below: Below = { pages: [], trees: [...meta.trees], values: [] };
+  const trees: { readonly counts: Tree['counts']; readonly found: [number, number, number, number] }[] = [];
+  /** The pages to check: each is its number times `maxTrees`, and the index of its tree. */
+  const waiting: number[] = [];
+  const values: Value[] = [];
   let walked = 0;
-  for (let tree = below.trees.pop(); tree !== undefined; tree = below.trees.pop()) {
-    const found: [number, number, number, number] = [0, 0, 0, 0];
-    if (tree.root !== noPage) below.pages.push(Number(tree.root));
-    for (let number = below.pages.pop(); number !== undefined; number = below.pages.pop()) {
-      // In a sound store each page has one parent, so a walk over more pages than the file has is circular.
-      walked += 1;
-      if (walked > pages) return 'its pages point at each other in a circle';
-      if (number < 2 || number >= pages) return `page ${number} is missing`;
-      if (readSync(fd, page, 0, pageSize, number * pageSize) < pageSize) return `page ${number} is missing`;
+  while (below.trees.length > 0 || waiting.length > 0) {
+    for (const { root, counts } of below.trees.splice(0)) {
+      if (root !== noPage) waiting.push(Number(root) * maxTrees + trees.length);
+      trees.push({ counts, found: [0, 0, 0, 0] });
+    }
+    if (trees.length > maxTrees) return `it has more than ${maxTrees} tables`;
+    const batch = Float64Array.from(waiting.splice(-batchSize)).sort();
+    const numbers = batch.map((each) => Math.floor(each / maxTrees));
+    const [lowest = 2, highest = 2] = [numbers[0], numbers.at(-1)];
+    if (lowest < 2 || highest >= pages) return `page ${lowest < 2 ? lowest : highest} is missing`;
+    // In a sound store each page has one parent, so a walk over more pages than the file has is circular.
+    walked += batch.length;
+    if (walked > pages) return 'its pages point at each other in a circle';
+    let index = 0;
+    for (const page of readPages(fd, numbers, pageSize)) {
+      const number = numbers[index] ?? 0;
+      const tree = (batch[index] ?? 0) % maxTrees;
+      const { found } = trees[tree] as (typeof trees)[number];
+      if (page === undefined) return `page ${number} is missing`;
       if (!isTreePage(page, number, meta) || !readNodes(page, pages, below)) return `page ${number} is damaged`;
       const isBranch = flagsOf(page) === branchPage;
       found[isBranch ? 0 : 1] += 1;
       if (!isBranch) found[3] += nodesOf(page);
-      for (const { first, count } of below.values.splice(0)) {
-        readSync(fd, page, 0, pageHead, first * pageSize);
-        if (!isValuePage(page, first, count, meta)) return `page ${first} is damaged`;
-        found[2] += count;
+      for (const child of below.pages.splice(0)) waiting.push(child * maxTrees + tree);
+      for (const value of below.values.splice(0)) {
+        found[2] += value.count;
+        values.push(value);
       }
-      if (walked % sliceSize === 0) await new Promise((resolve) => setImmediate(resolve));
+      index += 1;
+      if (index % sliceSize !== 0 && index < batch.length) continue;
+      const damaged = damagedValue(fd, values.splice(0), meta);
+      if (damaged !== undefined) return `page ${damaged} is damaged`;
+      await new Promise((resolve) => setImmediate(resolve));
     }
-    if (tree.counts.some((count, index) => count !== found[index])) return 'a table is not as large as it says';
+  }
+  const isOff = ({ counts, found }: (typeof trees)[number]) => counts.some((count, index) => count !== found[index]);
+  return trees.some(isOff) ? 'a table is not as large as it says' : undefined;
+}
+
+/** Returns the page of the first damaged value. */
+function damagedValue(fd: number, values: readonly Value[], meta: Meta): number | undefined {
+  const sorted = [...values].sort((one, other) => one.first - other.first);
+  const heads = readPages(
+    fd,
+    Float64Array.from(sorted, ({ first }) => first),
+    meta.pageSize,
+  );
+  for (const { first, count } of sorted) {
+    const head = heads.next().value as Buffer | undefined;
+    if (head === undefined || !isValuePage(head, first, count, meta)) return first;
   }
   return undefined;
+}
+
+/** Yields the pages of ascending numbers, undefined for a missing one. Neighbours are read at once, with few pages between. */
+function* readPages(fd: number, numbers: Float64Array, pageSize: number): Generator<Buffer | undefined> {
+  const block = Buffer.alloc(Math.min(blockPages, (numbers.at(-1) ?? 0) - (numbers[0] ?? 0) + 1) * pageSize);
+  const at = (index: number): number => numbers[index] ?? Number.POSITIVE_INFINITY;
+  for (let begin = 0, end = 0; begin < numbers.length; begin = end) {
+    const first = at(begin);
+    for (end = begin + 1; at(end) - at(end - 1) <= maxGap && at(end) - first < blockPages; ) end += 1;
+    const bytes = readSync(fd, block, 0, (at(end - 1) - first + 1) * pageSize, first * pageSize);
+    for (const number of numbers.subarray(begin, end)) {
+      const from = (number - first) * pageSize;
+      yield from + pageSize <= bytes ? block.subarray(from, from + pageSize) : undefined;
+    }
+  }
 }
 
 function isTreePage(page: Buffer, number: number, meta: Meta): boolean {

@@ -49,6 +49,19 @@ t.test('DUR-1 · finds no fault with a whole store and no store where there is n
   await t.rejects(checkStoreFile(directory), { code: 'EISDIR' });
 });
 
+t.test(
+  'DUR-1 · a check reads the neighbours in the file at once',
+  { skip: !existsSync('/proc/self/io') },
+  async (t) => {
+    const reads = (): number => Number(/^syscr: (\d+)/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+    const before = reads();
+
+    await checkStoreFile(path);
+
+    t.ok(reads() - before < pages / 8, `${reads() - before} reads of ${pages} pages`);
+  },
+);
+
 t.test('DUR-1 · passes no store that would end the process, wherever it was cut', async (t) => {
   const found = { sound: 0, corrupt: 0 };
   await fc.assert(
