@@ -84,6 +84,7 @@ async function stage(
   const replies: Reply[] = [];
   const opened: unknown[] = [];
   const alone: string[] = [];
+  const taken: string[] = [];
   const scripts: object[] = [];
   const signature = `sha256=${createHmac('sha256', secret).update(bytes).digest('hex')}`;
   const headers = {
@@ -110,8 +111,8 @@ async function stage(
     facts,
     nowMs: () => 1_000,
     newDeliveryId: () => 'random',
-    takeSlot: () => {},
-    takeHandshake: () => {},
+    takeSlot: () => void taken.push('slot'),
+    takeHandshake: () => void taken.push('handshake'),
     noteDeprecated: () => {},
     exchanges,
     claim:
@@ -180,7 +181,7 @@ async function stage(
   }).start();
   t.teardown(() => actor.stop());
   await turn();
-  return { disk, actor, replies, opened, alone, scripts, exchanges, visited, bodies };
+  return { disk, actor, replies, opened, alone, taken, scripts, exchanges, visited, bodies };
 }
 
 const bodyOf = (reply: Reply | undefined): unknown => reply && [reply.status, JSON.parse(reply.body)];
@@ -337,6 +338,18 @@ t.test(
     await accepted.disk.land();
     t.match(accepted.replies, [{ status: 202 }]);
     t.equal(accepted.exchanges.get('k1')?.address, undefined);
+  },
+);
+
+t.test(
+  'SRC-3 · LIM-2 · a handshake takes one of its allowance, a genuine event a slot, and anything else nothing',
+  async (t) => {
+    const taken = async (given: Stage): Promise<readonly string[]> => (await stage(t, given)).taken;
+
+    t.same(await taken({ more: { sender: 'intercom' }, input: { method: 'HEAD' } }), ['handshake']);
+    t.same(await taken({}), ['slot']);
+    t.same(await taken({ headers: { 'x-hub-signature-256': 'sha256=00' } }), []);
+    t.same(await taken({ input: { method: 'GET' } }), []);
   },
 );
 
