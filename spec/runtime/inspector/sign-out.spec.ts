@@ -39,6 +39,7 @@ async function stage(t: Test): Promise<Stage> {
   const daemon = await startDaemon(t, home.path);
   const client = await connectControl(`${home.path}/gateway.sock`);
   t.teardown(() => client?.close());
+  await daemon.line(({ message }) => message.startsWith('inspector at'));
   const call: Stage['call'] = async (method, params = {}) => client?.call(method, params);
   const { inspector } = (await call('gateway.status')) as { readonly inspector: { readonly url: string } };
   return {
