@@ -6,7 +6,7 @@
 
 import { stateWords } from '../machines/base/status.ts';
 import { runsAtQuestions, shownState } from '../machines/base/waiting.ts';
-import type { ActorFacts, ActorRow, Chart, ChartState, ChartTransition } from '../runtime/inspector/wire.ts';
+import type { ActorFacts, ActorRow, Chart, ChartState, ChartTransition } from '../runtime/control/contract/wire.ts';
 import type { Output } from './context.ts';
 import { ago, bounded, oneLine, plain, wrapped } from './terminal.ts';
 import { cutTo, widthOf } from './text-width.ts';

@@ -11,24 +11,26 @@ import type { Fault } from '../machines/base/fault.ts';
 import { rangeSpans } from '../machines/base/time-range.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { GatewayContext } from '../machines/webhook/gateway.machine.ts';
+import { assembleChats } from './agent/chat-wiring.ts';
 import { createProfileServices } from './agent/profile-tools.ts';
 import { createRunners } from './agent/runners.ts';
 import { createConfigHistory } from './config/config-history.ts';
 import type { DocumentsInForce } from './config/documents-in-force.ts';
 import { adapterBlock } from './config/loaded-home.ts';
 import { createReloads, type Homes, wireReload } from './config/reload.ts';
-import { createAuditLog } from './control/audit.ts';
 import type { CommandHost } from './control/command.ts';
 import { createDaemonView } from './control/daemon-view.ts';
 import { createNodes } from './control/nodes.ts';
+import { createOverview } from './control/overview.ts';
 import { questionsEverywhere } from './control/questions-elsewhere.ts';
+import { openRunSocket } from './control/run-socket.ts';
 import { createEventStats } from './dispatch/event-stats.ts';
+import { createHealth } from './inspector/health.ts';
 import { createInspector } from './inspector/inspector.ts';
-import { createOverview } from './inspector/overview.ts';
 import { createPlacement } from './mcp/placement.ts';
 import { assembleServers } from './mcp/servers.ts';
 import { createMcpView } from './mcp/view.ts';
-import { createHealth } from './observe/health.ts';
+import { createAuditLog } from './observe/audit.ts';
 import type { Log } from './observe/log.ts';
 import type { Metrics } from './observe/metrics.ts';
 import { countRestarts } from './observe/metrics-counts.ts';
@@ -80,7 +82,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const reload = (): Promise<void> => reloads.ask(root);
   const runners = createRunners({
     paths,
-    host: () => host,
+    openSocket: (path, run) => openRunSocket(path, run, { host, log, redact: redactor.text }),
     servers: () => servers,
     redact: redactor.text,
     nowMs,
@@ -93,12 +95,17 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   const inspector = createInspector({
     root: rootOf,
     redactor,
-    host: () => host,
+    home,
     deliveryOf: (key) => webhooks.deliveryOf(key),
     health: () => health.health(),
     readiness: () => health.readiness(),
     metrics: () => metrics.render(health.measure()),
     pageFolder,
+    audit: () => audit,
+    async answerRpc(request, response, session) {
+      const { answerPage } = await import('./control/page-rpc.ts');
+      await answerPage(request, response, { ...session, host: () => host, redact: redactor.text });
+    },
     nowMs,
     log,
   });
@@ -124,7 +131,8 @@ export async function assembleDaemon(ports: AssemblyPorts) {
   });
   const { neighbours, keeper, load } = webhooks;
   const placement = neighbours && createPlacement({ keeper, neighbours, every });
-  const servers = assembleServers({ ...shared, env, version, placement, log });
+  const chats = assembleChats({ ...shared, servers: () => servers, redact: redactor.text, log });
+  const servers = assembleServers({ ...shared, env, version, placement, chats: chats.pool, log });
   servers.approvals.onAsked(webhooks.asked);
   every(() => {
     void documents.refresh().then((isRead) => (isRead ? servers.storeTokens() : undefined));
@@ -237,11 +245,7 @@ export async function assembleDaemon(ports: AssemblyPorts) {
       inspector,
       stats,
       mcp,
-      chat: {
-        ...servers.chats,
-        tools: servers.chatTools,
-        settings: (profile) => homes.inForce().profiles.get(profile)?.settings.agent,
-      },
+      chat: chats.view,
       overview,
       recent: metrics.recent,
       configHistory,

@@ -5,7 +5,7 @@
 import { eventWords, stateWords } from '../../machines/base/status.ts';
 import { maxTimerMs } from '../../machines/base/timer.ts';
 import type { ActorShown } from '../../runtime/control/contract/actors.ts';
-import type { Chart } from '../../runtime/inspector/wire.ts';
+import type { Chart } from '../../runtime/control/contract/wire.ts';
 import { type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { drawChart, factsText, line, type Piece, styleOf, whole } from '../draw.ts';
 import { ago, inTime, oneLine, plain, show } from '../terminal.ts';

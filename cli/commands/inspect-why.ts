@@ -4,7 +4,7 @@
  */
 
 import { stateWords } from '../../machines/base/status.ts';
-import type { Phase, Step, Timeline } from '../../runtime/inspector/wire.ts';
+import type { Phase, Step, Timeline } from '../../runtime/control/contract/wire.ts';
 import { askedEvent, type CommandContext, type ExitCode, hasFlag } from '../context.ts';
 import { line, type Piece, type Style, whole } from '../draw.ts';
 import { span } from '../labelled.ts';

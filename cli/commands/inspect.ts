@@ -5,7 +5,7 @@
 
 import { isLoopback } from '../../machines/base/loopback.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
-import type { ActorRow, DeltaMessage, Health, SnapshotMessage } from '../../runtime/inspector/wire.ts';
+import type { ActorRow, DeltaMessage, Health, SnapshotMessage } from '../../runtime/control/contract/wire.ts';
 import { connectGateway } from '../call.ts';
 import { agentOf, type CommandContext, type ExitCode, hasFlag, refuse, textFlags } from '../context.ts';
 import { drawTree, line, type Piece, type Tree } from '../draw.ts';

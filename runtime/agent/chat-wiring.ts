@@ -1,27 +1,45 @@
-/** Provides the effects of the chat chart: the turn, the wait for a turn that stops, and the output to the terminal. */
+/** Assembles the chats: their table, and their chart with its effects. A turn uses the tools of the profile's servers. */
 
-import { fromPromise } from 'xstate';
+import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
+import type { LoadedHome } from '../../actors/config/load-config.ts';
+import type { Logger } from '../../actors/ports.ts';
 import { type ChatContext, chatSessionMachine } from '../../machines/agent/chat-session.machine.ts';
 import { noSpending } from '../../machines/agent/spending.ts';
+import type { CompileOptions } from '../../machines/base/compile.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { AgentSettings } from '../../machines/config/settings.ts';
-import type { Settled } from '../mcp/settled.ts';
+import type { Servers } from '../mcp/servers.ts';
+import { createChartPool, poolUnder } from '../system/pools.ts';
 import type { ChatTurnPorts } from './chat-turn.ts';
-import type { Chats, LiveChat, TurnOutcome } from './chats.ts';
+import { type ChatView, createChats, type LiveChat, type TurnOutcome } from './chats.ts';
 
-interface ChatSessionPorts {
-  readonly chats: Chats;
-  /** The current settings of the profile. */
-  readonly settings: (profile: string) => AgentSettings | undefined;
-  /** What a turn of the profile needs. */
-  readonly turn: (profile: string) => ChatTurnPorts;
-  readonly settled: Settled;
+interface ChatPorts {
+  readonly root: () => AnyActorRef;
+  readonly home: () => LoadedHome;
+  readonly servers: () => Pick<Servers, 'registry' | 'calls' | 'approvals' | 'settled'>;
+  readonly compiling: CompileOptions;
+  readonly redact: (text: string) => string;
+  readonly nowMs: () => number;
+  readonly log: Logger;
 }
 
 /** How long a turn waits for servers that have never been connected yet. */
 const arrivalMs = 10_000;
 
-export function wireChatSession({ chats, settings, turn, settled }: ChatSessionPorts) {
+export function assembleChats(ports: ChatPorts): { readonly pool: AnyActorLogic; readonly view: ChatView } {
+  const { root, home, servers, redact, nowMs, log } = ports;
+  const chats = createChats(() => poolUnder(root(), 'chats'));
+  const settings = (profile: string): AgentSettings | undefined => home().profiles.get(profile)?.settings.agent;
+  const turnPorts = (profile: string): ChatTurnPorts => ({
+    registry: () => servers().registry(profile),
+    calls: servers().calls,
+    approvals: servers().approvals,
+    redact,
+    nowMs,
+    random: Math.random,
+    log,
+  });
+
   async function answer({ id }: ChatContext, signal: AbortSignal): Promise<undefined> {
     const chat = chats.get(id);
     if (chat === undefined) return undefined;
@@ -37,11 +55,11 @@ export function wireChatSession({ chats, settings, turn, settled }: ChatSessionP
     const agent = settings(profile);
     if (agent === undefined) return failed(`the profile "${profile}" is not configured any more; begin a new chat`);
     const { runChatTurn } = await import('./chat-turn.ts');
-    await settled(profile, arrivalMs, signal);
-    return runChatTurn(chat, agent, turn(profile), signal);
+    await servers().settled(profile, arrivalMs, signal);
+    return runChatTurn(chat, agent, turnPorts(profile), signal);
   }
 
-  return chatSessionMachine.provide({
+  const machine = chatSessionMachine.provide({
     actors: {
       answerTurn: fromPromise<undefined, ChatContext>(({ input, signal }) => {
         const underWay = answer(input, signal);
@@ -58,6 +76,25 @@ export function wireChatSession({ chats, settings, turn, settled }: ChatSessionP
       forget: ({ context }) => chats.forget(context.id),
     },
   });
+  return {
+    pool: createChartPool(ports, {
+      name: 'chats',
+      machine,
+      onCrashed: (key) => {
+        chats.turnEnded(key);
+        chats.forget(key);
+      },
+    }),
+    view: {
+      ...chats,
+      settings,
+      async tools(profile) {
+        const agent = settings(profile);
+        const { chatTools } = await import('./chat-turn.ts');
+        return agent === undefined ? [] : chatTools(profile, agent, turnPorts(profile));
+      },
+    },
+  };
 }
 
 function failed(reason: string): TurnOutcome {

@@ -34,7 +34,7 @@ export interface LiveChat {
   settle: ((outcome: TurnOutcome) => void) | undefined;
 }
 
-export interface Chats {
+interface Chats {
   /** Returns the session's id; undefined while the gateway is starting or stopping. */
   open(profile: string, report: (event: JsonObject) => void): string | undefined;
   get(id: string): LiveChat | undefined;

@@ -12,15 +12,13 @@ import type { LoadedProfile } from '../../actors/config/load-config.ts';
 import type { AgentRunner, AgentRunRequest, Logger } from '../../actors/ports.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import type { ModelSettings } from '../../machines/config/settings.ts';
-import type { CommandHost } from '../control/command.ts';
-import { openRunSocket } from '../control/run-socket.ts';
 import type { Servers } from '../mcp/servers.ts';
 import { mainFile } from '../system/package-files.ts';
 
 interface RunnerPorts {
   readonly paths: HomePaths;
-  /** What answers the requests on the sockets of runs. */
-  readonly host: () => CommandHost;
+  /** Opens the socket of a run, which answers its requests. */
+  readonly openSocket: RunFilesSettings['openSocket'];
   readonly servers: () => Pick<Servers, 'registry' | 'calls' | 'approvals' | 'settled'>;
   readonly redact: (text: string) => string;
   readonly nowMs: () => number;
@@ -41,11 +39,11 @@ type LoadModelRunner = (profile: LoadedProfile, model: ModelSettings, ports: Run
 
 /** @param load loads the model code, with the first run that needs it */
 export function createRunners(ports: RunnerPorts, load: LoadModelRunner = loadModelRunner): Runners {
-  const { paths, host, log, redact } = ports;
+  const { paths, openSocket } = ports;
   const files: RunFilesSettings = {
     folder: `${paths.state}/runs`,
     program: [process.execPath, mainFile],
-    openSocket: (path, run) => openRunSocket(path, run, { host: host(), log, redact }),
+    openSocket,
   };
 
   return {

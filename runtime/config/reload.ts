@@ -18,7 +18,7 @@ import {
   type ReloadOutcome,
   reloadMachine,
 } from '../../machines/reload.machine.ts';
-import { Refusal } from '../control/refusal.ts';
+import { Refusal } from '../control/contract/refusal.ts';
 import type { Redactor } from '../observe/redact.ts';
 import {
   adapterBlock,

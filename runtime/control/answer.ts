@@ -7,11 +7,11 @@
 import { unwritableFault } from '../../actors/files.ts';
 import { causeOf, type Fault } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
-import type { Asker } from './audit.ts';
+import type { Asker } from '../observe/audit.ts';
 import type { CommandHost, CommandPeer } from './command.ts';
 import { commands } from './commands.ts';
+import { Refusal, refuse } from './contract/refusal.ts';
 import { formatError, formatResult, type RpcRequest, rpcCodes } from './protocol.ts';
-import { Refusal, refuse } from './refusal.ts';
 
 const noOtherNode = 'gateway.journal is not postgres, so this gateway has no others; leave --node out';
 

@@ -14,9 +14,9 @@ import { ambiguous, latest, shortestPrefix } from '../dispatch/meant-key.ts';
 import { type CommandHost, type CommandPeer, type Commands, daemonOf, optionalText, textOf } from './command.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy } from './contract/approvals.ts';
 import type { Nodes } from './contract/gateway.ts';
+import { Refusal, refuse } from './contract/refusal.ts';
 import { homeOf, profileOf } from './home-view.ts';
 import { mcpOf } from './mcp-commands.ts';
-import { Refusal, refuse } from './refusal.ts';
 import { applied } from './server-commands.ts';
 
 /** Maximum characters of a reason, of a prompt, and of a body that is searched for a person. */

@@ -9,8 +9,8 @@ import { stripTags } from '../../machines/mcp/strip-tags.ts';
 import type { ChatView, TurnOutcome } from '../agent/chats.ts';
 import { type Command, type Commands, daemonOf, textOf } from './command.ts';
 import type { TurnResult } from './contract/chat.ts';
+import { Refusal, refuse } from './contract/refusal.ts';
 import { notServed, profileOf } from './home-view.ts';
-import { Refusal, refuse } from './refusal.ts';
 
 const maxDescriptionLength = 200;
 

@@ -8,10 +8,10 @@ import { constants } from 'node:buffer';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import { Refusal } from './contract/refusal.ts';
 import type { Ask, Notices } from './contract.ts';
 import { createLineSplitter } from './lines.ts';
 import { formatRequest, maxLineLength, type RpcError, readMessage, rpcCodes, tooLongWords } from './protocol.ts';
-import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
 /** A gateway that answers nothing in two of these periods, not even that it lacks a method, hangs. */

@@ -6,11 +6,11 @@
 
 import type { HomeSource } from '../../actors/config/load-config.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { AuditLog } from './audit.ts';
+import type { AuditLog } from '../observe/audit.ts';
 import type { Nodes } from './contract/gateway.ts';
+import { refuse } from './contract/refusal.ts';
 import type { Method, Result } from './contract.ts';
 import type { RoutedHome } from './home-view.ts';
-import { refuse } from './refusal.ts';
 import type { DaemonView } from './view.ts';
 
 export interface CommandHost {

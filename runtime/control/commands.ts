@@ -26,9 +26,9 @@ import { type SignedEvent, signEvent, signsByPrivateKey } from '../../machines/w
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { createDocumentsInForce, type DocumentsInForceSettings } from '../config/documents-in-force.ts';
 import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
+import { atTerminal, createAuditLog, readAudit } from '../observe/audit.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { approvalCommands } from './approval-commands.ts';
-import { atTerminal, createAuditLog, readAudit } from './audit.ts';
 import { chatCommands } from './chat-commands.ts';
 import {
   type Command,
@@ -40,6 +40,7 @@ import {
   textOf,
 } from './command.ts';
 import { showConfig, showSource, withDraft } from './config-view.ts';
+import { refuse } from './contract/refusal.ts';
 import type { RunHistory } from './contract/runs.ts';
 import type { Result } from './contract.ts';
 import { cronCommands } from './cron-commands.ts';
@@ -60,7 +61,6 @@ import {
 import { inspectCommands } from './inspect-commands.ts';
 import { mcpCommands } from './mcp-commands.ts';
 import { onlyReads, usesDocuments } from './methods.ts';
-import { refuse } from './refusal.ts';
 import { routeCommands } from './route-commands.ts';
 import { serverCommands } from './server-commands.ts';
 import { setupCommands } from './setup-commands.ts';
@@ -159,7 +159,7 @@ export const commands: ReadonlyMap<string, Command> = new Map(Object.entries(tab
 function ofRuns<Answer>(ask: (runs: RunHistory, params: JsonObject) => Promise<Answer>): Command<Answer> {
   return async ({ daemon, source }, params, peer) => {
     if (daemon !== undefined) return ask(daemon, params);
-    const { askKeptRuns } = await import('../dispatch/kept-runs.ts');
+    const { askKeptRuns } = await import('./kept-runs.ts');
     return askKeptRuns(
       source,
       (text) => peer.notify('note', { text }),

@@ -14,8 +14,6 @@ import type { FailureGrouping } from '../../machines/dispatch/failure-groups.ts'
 import type { Remember } from '../../machines/mcp/approval-rules.ts';
 import type { ShapedResult } from '../../machines/mcp/tool-result.ts';
 import type { RunRow } from '../../machines/webhook/record.ts';
-import type { OpenedEvent } from '../inspector/event-wire.ts';
-import type { Chart, DeltaMessage, SnapshotMessage, Timeline } from '../inspector/wire.ts';
 import type { ActorNode, ActorShown, FollowQuery } from './contract/actors.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow } from './contract/approvals.ts';
 import type { ChatOpened, InChat, ToolSummary, TurnResult } from './contract/chat.ts';
@@ -34,6 +32,7 @@ import type {
   Swept,
   TargetRow,
 } from './contract/deliveries.ts';
+import type { OpenedEvent } from './contract/event-wire.ts';
 import type {
   Diagnosis,
   EventNews,
@@ -63,6 +62,7 @@ import type {
   ToolRow,
 } from './contract/servers.ts';
 import type { ConfigSource, Setup } from './contract/setup.ts';
+import type { Chart, DeltaMessage, SnapshotMessage, Timeline } from './contract/wire.ts';
 
 /** The parameters and the result of each method. */
 interface Contract {

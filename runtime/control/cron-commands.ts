@@ -26,9 +26,9 @@ import { nextTimes, noSchedule } from '../cron/plan.ts';
 import type { JobStanding } from '../cron/view.ts';
 import { type CommandHost, type Commands, daemonOf, textOf } from './command.ts';
 import type { ChangedJob, JobDetail, JobRow } from './contract/jobs.ts';
+import { Refusal, refuse } from './contract/refusal.ts';
 import type { Result } from './contract.ts';
 import { homeOf, notServed, profileOf, unknownJob } from './home-view.ts';
-import { Refusal, refuse } from './refusal.ts';
 
 interface Found {
   readonly profile: ProfileName;

@@ -22,6 +22,7 @@ import { noticeKey } from '../../machines/webhook/run-notices.ts';
 import { createSearchEvents } from '../dispatch/event-search.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
 import { createFailureView } from '../dispatch/failure-view.ts';
+import { type Alike, alikeOf, createFindEvent } from '../dispatch/find-event.ts';
 import { eventsLike } from '../dispatch/history.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import { furtherOf } from '../dispatch/responses.ts';
@@ -30,12 +31,10 @@ import { type HttpServer, httpServerNames, type Reply } from '../http/http-serve
 import { stateOf, viewOf } from '../inspector/actor-view.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
-import type { ActorDetails } from '../inspector/wire.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { anyRoute, everyCommit } from '../observe/metrics-counts.ts';
 import type { Recent } from '../observe/recent-counts.ts';
 import type { Decisions } from '../webhook/event-log.ts';
-import { type Alike, alikeOf, createFindEvent } from '../webhook/find-event.ts';
 import type { OwnRequest } from '../webhook/own-request.ts';
 import type { ActorShown } from './contract/actors.ts';
 import type { HistoryQuery } from './contract/choices.ts';
@@ -43,6 +42,7 @@ import type { DeliveryService } from './contract/deliveries.ts';
 import type { HistoryDetail } from './contract/events.ts';
 import type { GatewayStatus, RecoveredWork, WebhookStatus } from './contract/gateway.ts';
 import type { SeenRun } from './contract/runs.ts';
+import type { ActorDetails } from './contract/wire.ts';
 import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
 

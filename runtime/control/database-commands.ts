@@ -5,14 +5,14 @@
 
 import { writeHomeFiles } from '../../actors/shared-documents.ts';
 import { placedPaths } from '../../actors/socket-place.ts';
+import { risksOf } from '../../actors/store/database-risks.ts';
 import { placeOf, postgresFault } from '../../actors/store/postgres-schema.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { risksOf } from '../doctor/check-database.ts';
 import { takeHome } from '../system/process.ts';
 import type { CommandHost, CommandPeer, Commands } from './command.ts';
+import { got, refuse } from './contract/refusal.ts';
 import type { Result } from './contract.ts';
 import { homeOf } from './home-view.ts';
-import { got, refuse } from './refusal.ts';
 
 export const databaseCommands = {
   'gateway.database': examine,

@@ -9,8 +9,8 @@ import { type FailureGrouping, failureGroupings } from '../../machines/dispatch/
 import type { FailureView } from '../dispatch/failure-view.ts';
 import { type Commands, ofDaemon, optionalText, textOf } from './command.ts';
 import type { DeliveryQuery, FailureChoice, OutgoingRow, Sweep, Swept } from './contract/deliveries.ts';
+import { refuse } from './contract/refusal.ts';
 import { queryOf } from './event-choice.ts';
-import { refuse } from './refusal.ts';
 
 export const deliveryCommands = {
   'deliveries.list': ofDaemon(({ deliveryService }, params) => deliveryService.list(deliveryQueryOf(params))),

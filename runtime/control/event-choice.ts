@@ -5,8 +5,8 @@ import { rowLimit } from '../../machines/base/row-limits.ts';
 import { timeMs } from '../../machines/base/since.ts';
 import { textOf } from './command.ts';
 import type { EventChoice, HistoryQuery } from './contract/choices.ts';
+import { refuse } from './contract/refusal.ts';
 import { type AskedRoute, profileOf } from './home-view.ts';
-import { refuse } from './refusal.ts';
 
 export function askedRoute(params: JsonObject): AskedRoute {
   const name = textOf(params, 'name');

@@ -9,16 +9,16 @@ import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
 import { curlCommand } from '../../machines/webhook/curl.ts';
 import { type EventRecord, firedJob, isRequestKept } from '../../machines/webhook/record.ts';
-import type { OpenedEvent } from '../inspector/event-wire.ts';
 import { argumentsOf } from '../inspector/request-outcomes.ts';
 import { counted } from '../inspector/timeline-sources.ts';
 import type { ReplayChanges } from '../webhook/own-request.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
 import type { EventChoice } from './contract/choices.ts';
+import type { OpenedEvent } from './contract/event-wire.ts';
 import type { Diagnosis, EventSearch, HistoryDetail } from './contract/events.ts';
+import { refuse } from './contract/refusal.ts';
 import { choiceOf, formatChoice, queryOf, unknownDelivery } from './event-choice.ts';
 import { knownRouteOf, profileOf, routedHomeOf, routeUrl } from './home-view.ts';
-import { refuse } from './refusal.ts';
 import { findingsOf } from './webhook-doctor.ts';
 
 const defaultRows = 100;

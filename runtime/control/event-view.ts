@@ -18,17 +18,17 @@ import {
   type RunRecord,
 } from '../../machines/webhook/record.ts';
 import { noticeKeys } from '../../machines/webhook/run-notices.ts';
+import type { FindEvent, FoundEvent } from '../dispatch/find-event.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import type { Platforms } from '../dispatch/platforms.ts';
 import { furtherKeys } from '../dispatch/responses.ts';
 import { openEvent, withFirstPayload } from '../inspector/event-opened.ts';
-import type { EventReplay } from '../inspector/event-wire.ts';
 import type { Inspector } from '../inspector/inspector.ts';
 import { timelineOf } from '../inspector/timeline.ts';
 import { type KnownDelivery, noWork, type TimelineSources, type WorkOfRun } from '../inspector/timeline-sources.ts';
 import type { SpawnPorts } from '../webhook/exchanges.ts';
-import type { FindEvent, FoundEvent } from '../webhook/find-event.ts';
 import { replayEvent } from '../webhook/own-request.ts';
+import type { EventReplay } from './contract/event-wire.ts';
 import type { EventView } from './view.ts';
 
 export interface EventViewPorts {

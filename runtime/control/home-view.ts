@@ -23,9 +23,9 @@ import { handshakeCode } from '../../machines/webhook/handshake.ts';
 import { sampleFor } from '../../machines/webhook/samples.ts';
 import { createSourceReader, subscriptionContext } from '../webhook/route-sources.ts';
 import type { RouteSources } from '../webhook/route-table.ts';
+import { got, Refusal, refuse } from './contract/refusal.ts';
 import type { ProviderWords, RouteDetail, RouteRow } from './contract/routes.ts';
 import type { Result } from './contract.ts';
-import { got, Refusal, refuse } from './refusal.ts';
 
 /** A home with its routes: the one in force, or the files if no daemon runs. */
 export interface RoutedHome {

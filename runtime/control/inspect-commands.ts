@@ -13,9 +13,9 @@ import { createPageSessions, type EndedSessions } from '../inspector/sessions.ts
 import { type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
 import type { ActorNode, FollowQuery } from './contract/actors.ts';
 import type { OverviewChoice } from './contract/overview.ts';
+import { refuse } from './contract/refusal.ts';
 import { choiceOf, unknownDelivery } from './event-choice.ts';
 import { profileIn } from './mcp-commands.ts';
-import { refuse } from './refusal.ts';
 import type { DaemonView } from './view.ts';
 import { findingsOf } from './webhook-doctor.ts';
 

@@ -34,10 +34,10 @@ import {
   optionalText,
   textOf,
 } from './command.ts';
+import { Refusal, refuse } from './contract/refusal.ts';
 import type { Offered, ToolRow } from './contract/servers.ts';
 import type { Result } from './contract.ts';
 import { cureOfUnread, notServed, profileOf } from './home-view.ts';
-import { Refusal, refuse } from './refusal.ts';
 
 const defaultCalls = 100;
 const defaultLines = 100;

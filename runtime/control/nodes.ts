@@ -8,14 +8,14 @@ import type { Neighbour, Neighbours } from '../../actors/store/postgres-neighbou
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
+import type { Asker } from '../observe/audit.ts';
 import { answerRequest } from './answer.ts';
-import type { Asker } from './audit.ts';
 import { type CommandHost, daemonOf } from './command.ts';
 import type { ApprovalRow } from './contract/approvals.ts';
 import type { GatewayStatus, NodeRow, Nodes } from './contract/gateway.ts';
+import { Refusal, refuse } from './contract/refusal.ts';
 import { formatError, formatRequest, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
 import { createQuestionsElsewhere } from './questions-elsewhere.ts';
-import { Refusal, refuse } from './refusal.ts';
 
 interface NodesPorts {
   readonly neighbours: () => Promise<Neighbours>;

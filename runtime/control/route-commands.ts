@@ -19,11 +19,11 @@ import { filterWords } from '../../machines/webhook/filter.ts';
 import { editSubscription } from '../webhook/edit-subscription.ts';
 import type { CommandHost, Commands } from './command.ts';
 import { configFile, showConfig } from './config-view.ts';
+import { inForce, refuse } from './contract/refusal.ts';
 import type { RouteDetail } from './contract/routes.ts';
 import type { Result } from './contract.ts';
 import { askedRoute } from './event-choice.ts';
 import { askedRouteOf, checkCronJob, listRoutes, type RoutedHome, routedHomeOf, showRoute } from './home-view.ts';
-import { inForce, refuse } from './refusal.ts';
 import { routeStandings } from './route-standing.ts';
 
 export const routeCommands = {

@@ -14,9 +14,9 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { splitGlobs } from '../../machines/mcp/glob.ts';
 import type { Command, CommandHost } from './command.ts';
 import { commands } from './commands.ts';
+import { Refusal } from './contract/refusal.ts';
 import { mcpOf, toolIn } from './mcp-commands.ts';
 import { formatError, rpcCodes } from './protocol.ts';
-import { Refusal } from './refusal.ts';
 import { type ControlSettings, createUnanswered, freePath, listenAt, serveConnection } from './server.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 

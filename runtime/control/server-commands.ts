@@ -38,11 +38,11 @@ import { runLinkDialog } from '../mcp/link-dialog.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { type CommandHost, type Commands, textOf } from './command.ts';
 import { configFile, eachText, setIn, withDraft } from './config-view.ts';
+import { inForce, Refusal, refuse } from './contract/refusal.ts';
 import type { ChangedServer, ImportableServer, LinkReading } from './contract/servers.ts';
 import type { Result } from './contract.ts';
 import { homeOf, profileOf } from './home-view.ts';
 import { unknownServer } from './mcp-commands.ts';
-import { inForce, Refusal, refuse } from './refusal.ts';
 
 export const serverCommands = {
   'mcp.add': async (host, params) => ({

@@ -12,10 +12,11 @@ import type { Logger } from '../../actors/ports.ts';
 import { causeOf, type Fault } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { liesAside } from '../../machines/config/profile.ts';
+import { type Asker, atTerminal } from '../observe/audit.ts';
 import type { Every } from '../system/ticks.ts';
 import { answerRequest } from './answer.ts';
-import { type Asker, atTerminal } from './audit.ts';
 import type { CommandHost } from './command.ts';
+import { Refusal } from './contract/refusal.ts';
 import { createLineSplitter } from './lines.ts';
 import { createOutbox, type Outbox } from './outbox.ts';
 import {
@@ -27,7 +28,6 @@ import {
   rpcCodes,
   tooLongWords,
 } from './protocol.ts';
-import { Refusal } from './refusal.ts';
 import { demandOwnFolder } from './socket-folder.ts';
 
 export interface ControlSettings {

@@ -20,10 +20,10 @@ import { targetTitle } from '../../machines/config/targets.ts';
 import { variableFor } from '../../machines/mcp/secret-places.ts';
 import { samplesFor } from '../../machines/webhook/samples.ts';
 import { type CommandHost, type Commands, optionalText, textOf } from './command.ts';
+import { inForce, refuse } from './contract/refusal.ts';
 import type { SourceChoice } from './contract/setup.ts';
 import type { Result } from './contract.ts';
 import { homeOf, notServed, profileOf, publicBase } from './home-view.ts';
-import { inForce, refuse } from './refusal.ts';
 
 export const setupCommands = {
   'setup.read': readSetup,

@@ -7,7 +7,7 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { dirname } from 'node:path';
 import { liesAside } from '../../machines/config/profile.ts';
-import { refuse } from './refusal.ts';
+import { refuse } from './contract/refusal.ts';
 
 /** Throws a Refusal if the folder belongs to another user or others may write to it; a missing folder is accepted. */
 export function demandOwnFolder(socket: string): void {

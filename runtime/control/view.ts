@@ -11,20 +11,20 @@ import type { CancelVerdict } from '../dispatch/cancel-run.ts';
 import type { SearchEvents } from '../dispatch/event-search.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
 import type { FailureView } from '../dispatch/failure-view.ts';
-import type { OpenedEvent } from '../inspector/event-wire.ts';
 import type { Feed } from '../inspector/feed.ts';
 import type { EndedSessions, PageGuest } from '../inspector/sessions.ts';
-import type { Chart, Timeline } from '../inspector/wire.ts';
 import type { McpView } from '../mcp/view.ts';
 import type { OwnRequest, ReplayChanges } from '../webhook/own-request.ts';
 import type { ActorNode, ActorShown, FollowQuery } from './contract/actors.ts';
 import type { EventChoice, HistoryQuery } from './contract/choices.ts';
 import type { DeliveryService } from './contract/deliveries.ts';
+import type { OpenedEvent } from './contract/event-wire.ts';
 import type { HistoryDetail, HistoryRow } from './contract/events.ts';
 import type { GatewayStatus } from './contract/gateway.ts';
 import type { OverviewService } from './contract/overview.ts';
 import type { RunHistory } from './contract/runs.ts';
 import type { LinkVerdict } from './contract/servers.ts';
+import type { Chart, Timeline } from './contract/wire.ts';
 import type { Result } from './contract.ts';
 
 interface OpenOptions {

@@ -1,6 +1,6 @@
 /**
- * Assembles the work that an event leads to and that outlives its request: batches, runs, cron jobs and deliveries, with
- * the effects of their charts, their slots, and their recovery. Decides nothing.
+ * Assembles the work that an event leads to and that outlives its request: batches, runs and deliveries, with the effects
+ * of their charts, their slots, and their recovery. Decides nothing.
  * @see DUR-1 and DIS-3 in docs/specification.md
  */
 
@@ -22,7 +22,6 @@ import { deliveryQueue, runQueue } from '../../machines/webhook/work-queue.ts';
 import type { ProfileServices } from '../agent/profile-tools.ts';
 import type { DeliveryService } from '../control/contract/deliveries.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
-import { assembleCron } from '../cron/assemble.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { Tracing } from '../observe/tracing.ts';
@@ -31,10 +30,10 @@ import type { NextId } from '../system/ids.ts';
 import { createChartPool } from '../system/pools.ts';
 import { type Every, wake } from '../system/ticks.ts';
 import { createStandingPools } from '../system/work-pools.ts';
-import { wireGroup } from '../webhook/batches.ts';
 import { assemblePlatforms } from './assemble-targets.ts';
 import { createAwaited } from './awaited.ts';
 import { createBacklog } from './backlog.ts';
+import { wireGroup } from './batches.ts';
 import { createCancelRun } from './cancel-run.ts';
 import { createCrashedWork } from './crashed-work.ts';
 import { wireDelivery } from './deliveries.ts';
@@ -61,6 +60,7 @@ export interface WorkPorts {
   /** What a profile provides to its routes; undefined if the profile is not configured. */
   readonly servicesOf: (profile: string) => ProfileServices | undefined;
   readonly routeLimit: RouteLimit;
+  readonly runFinished: (key: string) => void;
   readonly keeper: JournalKeeper;
   readonly nextId: NextId;
   readonly redactor: Redactor;
@@ -176,14 +176,6 @@ export function assembleWork(ports: WorkPorts) {
 
   const awaited = isShared ? createAwaited({ ...records, every }) : undefined;
 
-  const cron = assembleCron({
-    ...ports,
-    hasRoom: backlog.hasRoom,
-    open: (opened) => pools().open(opened),
-    redact: redactor.record,
-    seenRun,
-  });
-
   const runTraces = createRunTraces(tracing);
   const noticePorts = {
     ...records,
@@ -241,7 +233,7 @@ export function assembleWork(ports: WorkPorts) {
   const ended = createEnded({ pools, recent, release: platforms.release, metrics, nowMs, log });
   const runEnded = (key: string, record: RunRecord): void => {
     ended.run(key, record);
-    cron.schedule.runFinished(key);
+    ports.runFinished(key);
     backlog.runEnded(record);
   };
   /** Passes on the record that was closed for a chart that crashed, if there is one. */
@@ -293,8 +285,6 @@ export function assembleWork(ports: WorkPorts) {
       runs,
       deliveries,
       platforms: platformPool,
-      cronJobs: cron.pool,
-      schedule: cron.schedule,
       places,
       park() {
         life.abort();
@@ -307,7 +297,6 @@ export function assembleWork(ports: WorkPorts) {
     },
     pools,
     batches,
-    cron,
     placeOf: platforms.placeOf,
     pauseOf: platforms.pauseOf,
     hasRoom: backlog.hasRoom,
@@ -335,7 +324,6 @@ export function assembleWork(ports: WorkPorts) {
     reconfigure(): void {
       places.resize(concurrency(), ports.routeLimit);
       void platforms.reconcile();
-      cron.schedule.look();
     },
     /** Ends the remains of a crashed gateway. */
     abandon(): void {
@@ -346,7 +334,6 @@ export function assembleWork(ports: WorkPorts) {
       runEnds.clear();
       recent.clear();
       runWork.abandon();
-      cron.schedule.stop();
       awaited?.clear();
       standing.clear();
       places.clear();

@@ -20,7 +20,7 @@ import type {
   OutgoingRow,
   Sweep,
 } from '../control/contract/deliveries.ts';
-import { Refusal } from '../control/refusal.ts';
+import { Refusal } from '../control/contract/refusal.ts';
 import { deliveriesLike } from './history.ts';
 import { latest, meantKey } from './meant-key.ts';
 import { newestFirst } from './newest-first.ts';

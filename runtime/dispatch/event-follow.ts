@@ -8,10 +8,10 @@ import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import type { TimeRange } from '../../machines/base/time-range.ts';
 import type { EventFound, EventNews, EventSearch, SearchedEvents } from '../control/contract/events.ts';
 import { timeOfKey } from '../system/ids.ts';
-import type { FoundEvent } from '../webhook/find-event.ts';
 import type { EventTest } from './event-facts.ts';
 import type { Reading } from './event-stats.ts';
 import type { CountedEvent } from './event-sums.ts';
+import type { FoundEvent } from './find-event.ts';
 
 export interface FollowEvents {
   /** Calls back with changes, at most four times a second, until the signal aborts. Resolves with the present counts. */

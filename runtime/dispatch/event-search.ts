@@ -11,13 +11,13 @@ import { placeWords } from '../../machines/config/targets.ts';
 import { isPassing, statusMark } from '../../machines/webhook/marks.ts';
 import { eventSummary } from '../../machines/webhook/record.ts';
 import type { EventFound, EventSearch, FoundEvents, SearchedEvents } from '../control/contract/events.ts';
-import { Refusal } from '../control/refusal.ts';
+import { Refusal } from '../control/contract/refusal.ts';
 import { timeKey, timeOfKey } from '../system/ids.ts';
-import { alikeOf, type FoundEvent } from '../webhook/find-event.ts';
 import { type EventFacts, type FactsPorts, factsOf, testOf, tookOf } from './event-facts.ts';
 import { createFollowEvents, type FollowEvents, hasStatus, type Meant } from './event-follow.ts';
 import { countedEvents, type EventStats, factsOfRefused, type Reading } from './event-stats.ts';
 import { unite } from './event-sums.ts';
+import { alikeOf, type FoundEvent } from './find-event.ts';
 import { type JournalQuery, listsOf } from './newest-first.ts';
 import { type AskedQuestion, questionOf, waitingWords } from './run-history.ts';
 

@@ -9,10 +9,10 @@ import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { type Buckets, bucketsOf, cellMs, type TimeRange } from '../../machines/base/time-range.ts';
 import type { CountedEvents, CountedRoute } from '../control/contract/events.ts';
 import { timeOfKey } from '../system/ids.ts';
-import type { FoundEvent } from '../webhook/find-event.ts';
 import { countedOf, type EventFacts, type EventTest, type FactsPorts, factsOf, testOf } from './event-facts.ts';
 import { allRoutes, countsOf, type Sum, type Sums, sumsOf, timesOf, totalOf, unite } from './event-sums.ts';
 import { createTally, type Tally } from './event-tally.ts';
+import type { FoundEvent } from './find-event.ts';
 
 interface EventStatsPorts extends Omit<FactsPorts, 'journal'> {
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;

@@ -5,7 +5,7 @@
 
 import type { JournalReader, MarkedCollection } from '../../actors/store/journal.ts';
 import { runKeyOf } from '../../machines/webhook/responses.ts';
-import { Refusal } from '../control/refusal.ts';
+import { Refusal } from '../control/contract/refusal.ts';
 
 export const latest = 'latest';
 

@@ -4,13 +4,9 @@
  * @see DUR-1, SCA-1 and CLI-2 in docs/specification.md
  */
 
-import type { DatabaseState } from '../../actors/store/postgres-examination.ts';
+import { risksOf } from '../../actors/store/database-risks.ts';
 import { placeOf } from '../../actors/store/postgres-schema.ts';
-import type { Finding, Trouble } from './finding.ts';
-
-const noticeableMs = 5_000;
-/** A gateway whose clock differs by more accepts no work. */
-const refusedMs = 60_000;
+import type { Finding } from './finding.ts';
 
 export async function checkDatabase(url: string, nowMs: () => number = Date.now): Promise<readonly Finding[]> {
   const { examineDatabase } = await import('../../actors/store/postgres-examination.ts');
@@ -23,54 +19,4 @@ export async function checkDatabase(url: string, nowMs: () => number = Date.now)
     return [{ level: 'wrong', code: 'store-fault', place, what: `${what} [${code}]`, cure }];
   }
   return risksOf(examined.value).map((one) => ({ ...one, place }));
-}
-
-/** What may make a usable database lose data, or confuse its gateways, or will soon keep one from using it. */
-export function risksOf(state: DatabaseState): readonly Said[] {
-  const names = state.shared.map((name): Said => {
-    const what = `several gateways use the name "${name}"`;
-    return { level: 'warning', code: 'node-shared', what, cure: 'set gateway.node to a name of its own at each' };
-  });
-  return [...lossesOf(state), ...skewOf(state), ...names];
-}
-
-type Said = Pick<Trouble, 'level' | 'code' | 'what' | 'cure'>;
-
-const waits: Said = {
-  level: 'wrong',
-  code: 'database-waits',
-  what: 'commits wait for a standby, and none is connected, so requests are answered 503',
-  cure: 'start the standby that synchronous_standby_names names, or clear that setting',
-};
-
-function lossesOf({ fsync, synchronousCommit, standbys, awaited }: DatabaseState): readonly Said[] {
-  const losing = (what: string, cure: string): Said => ({ level: 'warning', code: 'database-loses', what, cure });
-  if (!fsync) return [losing('fsync is off, so a power cut can lose events that were acknowledged', 'set fsync = on')];
-  if (standbys === 0) return awaited === '' || synchronousCommit === 'local' ? [] : [waits];
-  const loss = 'a failover can lose events that were acknowledged';
-  if (awaited === '') {
-    return [
-      losing(
-        `${standbys === 1 ? 'a standby is' : `${standbys} standbys are`} connected, but commits wait for none: ${loss}`,
-        'set synchronous_standby_names on the primary, or never fail over to these',
-      ),
-    ];
-  }
-  if (synchronousCommit === 'local')
-    return [losing(`synchronous_commit is local: ${loss}`, "set synchronous_commit = on for the gateway's user")];
-  return [];
-}
-
-function skewOf({ aheadMs }: DatabaseState): readonly Said[] {
-  const skewMs = Math.abs(aheadMs);
-  if (skewMs < noticeableMs) return [];
-  const seconds = Math.round(skewMs / 1_000);
-  return [
-    {
-      level: skewMs > refusedMs ? 'wrong' : 'warning',
-      code: 'clock-skew',
-      what: `its clock is ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} that of this machine`,
-      cure: 'synchronize both clocks, as with chrony or systemd-timesyncd',
-    },
-  ];
 }

@@ -3,7 +3,7 @@
 import type { AnyActorRef } from 'xstate';
 import { isPool, poolHandle } from '../../machines/base/pool.ts';
 import { actorInternals } from '../../machines/base/xstate-internals.ts';
-import type { StepRow } from './wire.ts';
+import type { StepRow } from '../control/contract/wire.ts';
 
 /** The fields of the snapshots of charts, compiled charts and pools. */
 interface SnapshotView {

@@ -5,8 +5,8 @@
  */
 
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import type { Chart, ChartState, ChartTransition } from '../control/contract/wire.ts';
 import { stateName } from './tap.ts';
-import type { Chart, ChartState, ChartTransition } from './wire.ts';
 
 const machines: Readonly<Record<string, () => Promise<AnyStateMachine>>> = {
   supervisor: async () => (await import('../../machines/supervisor.machine.ts')).supervisorMachine,

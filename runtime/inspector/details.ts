@@ -7,6 +7,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { Json } from '../../machines/base/json.ts';
 import { actorInternals } from '../../machines/base/xstate-internals.ts';
+import type { ActorDetails, StepRow, TimerRow } from '../control/contract/wire.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { timersOf } from '../system/timers.ts';
 import { stateOf, viewOf } from './actor-view.ts';
@@ -15,7 +16,6 @@ import type { History } from './history.ts';
 import type { Rows } from './rows.ts';
 import type { StateTimes } from './state-times.ts';
 import type { Subjects } from './subjects.ts';
-import type { ActorDetails, StepRow, TimerRow } from './wire.ts';
 
 interface DetailPorts {
   readonly find: (address: string) => AnyActorRef | undefined;

@@ -6,7 +6,7 @@
 import { defined } from '../../machines/base/json.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import { type DeliveryRecord, isOver } from '../../machines/webhook/record.ts';
-import type { DeliveryAttempt, OpenedDelivery, Tone } from './event-wire.ts';
+import type { DeliveryAttempt, OpenedDelivery, Tone } from '../control/contract/event-wire.ts';
 import type { KnownDelivery } from './timeline-sources.ts';
 
 export function toneOfDelivery({ status }: Pick<DeliveryRecord, 'status'>): Tone {

@@ -6,8 +6,8 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
+import type { Span, SpanPart } from '../control/contract/event-wire.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
-import type { Span, SpanPart } from './event-wire.ts';
 import { counted, ownQuestions, type TimelineSources } from './timeline-sources.ts';
 
 /** Returns all turns as one span; none for a runner that reports no turns. */

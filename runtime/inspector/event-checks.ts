@@ -6,8 +6,8 @@
 import type { Answer } from '../../machines/config/sources.ts';
 import { type EventRecord, firedJob } from '../../machines/webhook/record.ts';
 import { type Outcome, replyTo } from '../../machines/webhook/reply.ts';
+import type { Check, HttpAnswer } from '../control/contract/event-wire.ts';
 import { answeredAtMs, isOfPerson } from './event-attempts.ts';
-import type { Check, HttpAnswer } from './event-wire.ts';
 import { endings, outcomeOf, requestStates } from './request-outcomes.ts';
 import { requestSteps } from './timeline-request.ts';
 import { type KnownDelivery, ownDeliveries, type TimelineSources } from './timeline-sources.ts';

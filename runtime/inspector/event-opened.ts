@@ -7,11 +7,11 @@ import { cut, defined } from '../../machines/base/json.ts';
 import { type Answer, sourceOf } from '../../machines/config/sources.ts';
 import { readablePayload } from '../../machines/webhook/body.ts';
 import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
+import type { EventReplay, OpenedEvent, Payload } from '../control/contract/event-wire.ts';
 import { openedDelivery } from './event-attempts.ts';
 import { answerOf, checksOf } from './event-checks.ts';
 import { spansOf } from './event-spans.ts';
 import { eventVerdict } from './event-verdict.ts';
-import type { EventReplay, OpenedEvent, Payload } from './event-wire.ts';
 import { outcomeOf } from './request-outcomes.ts';
 import type { TimelineSources } from './timeline-sources.ts';
 

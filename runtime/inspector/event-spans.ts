@@ -7,9 +7,9 @@
 import { defined } from '../../machines/base/json.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import { firedJob, isOver, type RunRecord } from '../../machines/webhook/record.ts';
+import type { Span, SpanPart, Tone } from '../control/contract/event-wire.ts';
 import { answeredAtMs, attemptsOf, toneOfDelivery } from './event-attempts.ts';
 import { callSpans, modelSpan, questionSpans } from './event-calls.ts';
-import type { Span, SpanPart, Tone } from './event-wire.ts';
 import { outcomeOf } from './request-outcomes.ts';
 import { counted, groupKeyOf, type KnownDelivery, ownDeliveries, type TimelineSources } from './timeline-sources.ts';
 

@@ -4,7 +4,7 @@
  * @see INS-1 in docs/specification.md
  */
 
-import type { ActorFacts } from './wire.ts';
+import type { ActorFacts } from '../control/contract/wire.ts';
 
 type Held = Readonly<Record<string, unknown>>;
 

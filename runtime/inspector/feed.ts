@@ -7,13 +7,13 @@
 import type { AnyActorRef } from 'xstate';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { isPool } from '../../machines/base/pool.ts';
+import type { DeltaMessage, Health, SnapshotMessage, StepRow } from '../control/contract/wire.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { machineOf, parentOf } from './actor-view.ts';
 import type { History } from './history.ts';
 import { effectMachine, type Rows } from './rows.ts';
 import type { Subjects } from './subjects.ts';
 import { type Inspected, type Microstep, stateName, type Tap } from './tap.ts';
-import type { DeltaMessage, Health, SnapshotMessage, StepRow } from './wire.ts';
 
 export interface Feed {
   snapshot(): SnapshotMessage;

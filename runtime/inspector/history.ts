@@ -4,7 +4,7 @@
  * @see INS-1 in docs/specification.md
  */
 
-import type { EventRow, StepRow } from './wire.ts';
+import type { EventRow, StepRow } from '../control/contract/wire.ts';
 
 export interface History {
   /** The number of the next step. */

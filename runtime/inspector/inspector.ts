@@ -6,12 +6,11 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { AnyActorRef } from 'xstate';
-import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Watched } from '../../machines/base/lean-actor.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
-import type { CommandHost } from '../control/command.ts';
 import type { LinkVerdict } from '../control/contract/servers.ts';
+import type { ActorDetails, Chart, Health, StepRow } from '../control/contract/wire.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { createTurns } from '../system/turns.ts';
 import { findActor } from './census.ts';
@@ -20,7 +19,7 @@ import { describeActor } from './details.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createHistory } from './history.ts';
 import { createRows } from './rows.ts';
-import type { InspectorServer } from './server.ts';
+import type { InspectorServer, InspectorServerPorts } from './server.ts';
 import { createSessionFile, sessionsPath } from './session-file.ts';
 import { createPageSessions, type EndedSessions, type PageGuest } from './sessions.ts';
 import { mayStay } from './sign-in.ts';
@@ -28,19 +27,15 @@ import { createStateTimes, type StateTimes } from './state-times.ts';
 import { createSubjects } from './subjects.ts';
 import { createTap } from './tap.ts';
 import { createWatcher, type Watcher } from './watcher.ts';
-import type { ActorDetails, Chart, Health, Readiness, StepRow } from './wire.ts';
 
-interface InspectorPorts {
+interface InspectorPorts
+  extends Pick<InspectorServerPorts, 'audit' | 'answerRpc' | 'metrics' | 'pageFolder' | 'readiness' | 'log'> {
   readonly root: () => AnyActorRef;
   readonly redactor: Redactor;
-  readonly host: () => CommandHost;
+  readonly home: string;
   readonly deliveryOf: (eventKey: string) => string | undefined;
   readonly health: () => Health;
-  readonly readiness: () => Readiness;
-  readonly metrics: () => string;
-  readonly pageFolder: string;
   readonly nowMs: () => number;
-  readonly log: Logger;
 }
 
 interface ListenerState {
@@ -98,7 +93,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
   });
   const sessions = createPageSessions(
     nowMs,
-    createSessionFile(() => sessionsPath(ports.host().source.home), log),
+    createSessionFile(() => sessionsPath(ports.home), log),
   );
   const actor = (id: string): ActorDetails | undefined =>
     describeActor(id, { find: (address) => findActor(address, root()), rows, subjects, history, stateTimes, redactor });
@@ -126,15 +121,11 @@ export function createInspector(ports: InspectorPorts): Inspector {
     // Imported here, so that a daemon with the inspector disabled does not load it.
     const { openInspectorServer } = await import('./server.ts');
     const verdict = await openInspectorServer(settings, {
+      ...ports,
       feed,
       sessions,
-      rpc: { host: ports.host, redact: redactor.text },
       chart: chartOf,
       actor,
-      metrics: ports.metrics,
-      readiness: ports.readiness,
-      pageFolder: ports.pageFolder,
-      log,
     });
     if (verdict.kind === 'refused') {
       why = verdict.why;

@@ -8,7 +8,7 @@ import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import { type EventRecord, firedJob } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, reasonStarts } from '../../machines/webhook/reply.ts';
-import type { Check } from './event-wire.ts';
+import type { Check } from '../control/contract/event-wire.ts';
 
 /** In the order of the chart, each with its rule and its name as a check. */
 export const requestStates = [

@@ -5,12 +5,12 @@
 
 import type { AnyActorRef } from 'xstate';
 import { isPool, poolHandle } from '../../machines/base/pool.ts';
+import type { ActorFacts, ActorRow } from '../control/contract/wire.ts';
 import type { Redactor } from '../observe/redact.ts';
 import { childrenOf, machineOf, parentOf, stateOf, viewOf } from './actor-view.ts';
 import { factsOf, reasonOf } from './facts.ts';
 import type { StateTimes } from './state-times.ts';
 import type { Subjects } from './subjects.ts';
-import type { ActorFacts, ActorRow } from './wire.ts';
 
 export interface Rows {
   /** Returns the actor as a row; undefined if it has ended or is an effect. */

@@ -15,22 +15,28 @@ import { isLoopback, isLoopbackHost } from '../../machines/base/loopback.ts';
 import { challengeHeader, sessionElement } from '../../machines/base/page-proof.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
+import type { ActorDetails, Chart, Readiness } from '../control/contract/wire.ts';
 import { boundConnections, connectionLimit } from '../http/connections.ts';
 import { createLingering, lingerLimits } from '../http/lingering.ts';
 import { senderOf } from '../http/sender.ts';
+import type { AuditLog } from '../observe/audit.ts';
 import { type Asked, claimsOf, cookieName, judgeRequest, pageOriginOf } from './door.ts';
 import type { Feed } from './feed.ts';
 import { type PageFile, readPageFiles } from './page-files.ts';
-import { answerPage, bodyOf, type PageRpcPorts } from './page-rpc.ts';
-import { type PageSession, type PageSessions, type SessionClaim, sessionLifeMs } from './sessions.ts';
+import { type PageGuest, type PageSession, type PageSessions, type SessionClaim, sessionLifeMs } from './sessions.ts';
 import { createSignIns, type SignIns } from './sign-in.ts';
 import { createViewers, type Viewers } from './viewers.ts';
-import type { ActorDetails, Chart, Readiness } from './wire.ts';
 
 export interface InspectorServerPorts {
   readonly feed: Feed;
   readonly sessions: PageSessions;
-  readonly rpc: PageRpcPorts;
+  /** Answers one of the page's commands. */
+  readonly answerRpc: (
+    request: IncomingMessage,
+    response: ServerResponse,
+    session: { readonly isFresh: () => boolean; readonly guest: PageGuest },
+  ) => Promise<void>;
+  readonly audit: () => AuditLog | undefined;
   readonly chart: (machine: string) => Promise<Chart | undefined>;
   readonly actor: (id: string) => ActorDetails | undefined;
   readonly metrics: () => string;
@@ -243,7 +249,7 @@ async function answer(
     const isFresh = (): boolean => session !== undefined && sessions.isFresh(session);
     const guest = session && sessions.guest(session);
     if (guest === undefined) plain(response, 401, 'the session has ended');
-    else if (method === 'POST') await answerPage(request, response, { ...ports.rpc, isFresh, guest });
+    else if (method === 'POST') await ports.answerRpc(request, response, { isFresh, guest });
     else notAllowed(response, 'POST');
     return;
   }
@@ -284,12 +290,11 @@ function askedOf(path: string, hasUsers: boolean): Asked {
 function open(
   request: IncomingMessage,
   response: ServerResponse,
-  { sessions, port, origin, publicUrl, filesOf, rpc }: Serving,
+  { sessions, port, origin, publicUrl, filesOf, audit }: Serving,
 ): void {
-  const { audit } = rpc.host();
   const opened = { what: 'signed in', by: 'link', sender: signerOf(request) } as const;
   const refuse = (): void => {
-    audit?.addSession({ ...opened, refused: linkRefused });
+    audit()?.addSession({ ...opened, refused: linkRefused });
     plain(response, 401, linkOver);
   };
   const token = new URL(request.url ?? '/', origin).searchParams.get('token') ?? '';
@@ -306,7 +311,7 @@ function open(
       refuse();
       return;
     }
-    audit?.addSession({ ...opened, who: sessions.guest({ id: session.id, origin: at })?.who });
+    audit()?.addSession({ ...opened, who: sessions.guest({ id: session.id, origin: at })?.who });
     response.writeHead(200, { 'content-type': index.type, 'set-cookie': cookieOf(session, port, at) });
     response.end(withSession(index.bytes.toString('utf8'), session));
   }
@@ -323,9 +328,8 @@ function cookieOf(session: PageSession | undefined, port: number, origin: string
 async function signIn(
   request: IncomingMessage,
   response: ServerResponse,
-  { sessions, port, origin, publicUrl, signIns, log, rpc }: Serving & { readonly signIns: SignIns },
+  { sessions, port, origin, publicUrl, signIns, log, audit }: Serving & { readonly signIns: SignIns },
 ): Promise<void> {
-  const { audit } = rpc.host();
   const at = publicUrl ?? origin;
   const given = readJson((await bodyOf(request, response, maxSignInLength)) ?? '');
   const { name, password } = isJsonObject(given) ? given : {};
@@ -344,7 +348,7 @@ async function signIn(
     }
     const session = sessions.admit(verdict.guest, at);
     log.log('info', 'inspector: signed in', { who });
-    audit?.addSession({ what: 'signed in', who, sender });
+    audit()?.addSession({ what: 'signed in', who, sender });
     response.setHeader('set-cookie', cookieOf(session, port, at));
     json(response, session);
     return;
@@ -352,7 +356,7 @@ async function signIn(
   const { who } = verdict;
   log.log('warn', 'inspector: a sign-in was refused', defined({ who, sender: cut(sender, 64) }));
   const refused = verdict.kind === 'wrong' ? wrongSignIn : 'too many wrong ones in a minute';
-  audit?.addSession({ what: 'signed in', who, sender, refused });
+  audit()?.addSession({ what: 'signed in', who, sender, refused });
   if (verdict.kind === 'wrong') plain(response, 401, wrongSignIn);
   else {
     response.setHeader('retry-after', verdict.seconds);
@@ -360,14 +364,33 @@ async function signIn(
   }
 }
 
+/** Resolves with undefined for a longer body; the rest is then not read, and the answer closes the connection. */
+export async function bodyOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  maxBytes: number,
+): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      response.setHeader('connection', 'close');
+      return undefined;
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
 /** Ends the session and its open responses; its cookie and key are not accepted any more. */
 async function signOut(
   response: ServerResponse,
-  { sessions, session, port, rpc }: Serving & { readonly session: SessionClaim },
+  { sessions, session, port, audit }: Serving & { readonly session: SessionClaim },
 ): Promise<void> {
   const { who } = sessions.guest(session) ?? {};
   const isKept = await sessions.end(session);
-  rpc.host().audit?.addSession({ what: 'signed out', who, ...(isKept ? {} : { refused: notKept }) });
+  audit()?.addSession({ what: 'signed out', who, ...(isKept ? {} : { refused: notKept }) });
   response.setHeader('set-cookie', cookieOf(undefined, port, session.origin));
   response.writeHead(204).end();
 }

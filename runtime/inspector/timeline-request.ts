@@ -6,9 +6,9 @@
 
 import { type EventRecord, firedJob, handedInWords, type RunRecord } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
+import type { Step } from '../control/contract/wire.ts';
 import { decidedIn, outcomeOf, type RequestState, requestStates } from './request-outcomes.ts';
 import { targetsOf } from './timeline-sources.ts';
-import type { Step } from './wire.ts';
 
 /** A replay was read and checked when its event first came; an event that was handed in has no signature. */
 const skippedByOwner: ReadonlySet<string> = new Set(['throttling', 'readingBody', 'verifying']);

@@ -3,12 +3,12 @@
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { DeliveryRecord, EventRecord, GroupRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { placesOf } from '../../machines/webhook/responses.ts';
+import type { StepRow } from '../control/contract/wire.ts';
+import type { Alike } from '../dispatch/find-event.ts';
 import type { PlatformPause } from '../dispatch/target-queue.ts';
 import type { WaitingQuestion } from '../mcp/approvals.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
 import type { CallUnderWay } from '../mcp/calls.ts';
-import type { Alike } from '../webhook/find-event.ts';
-import type { StepRow } from './wire.ts';
 
 /** The calls and questions of one run, which are not in its records. */
 export interface WorkOfRun {

@@ -13,22 +13,17 @@ import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cac
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
-import type { ToolOffer } from '../../machines/agent/model-talk.ts';
 import { type CompileOptions, compile } from '../../machines/base/compile.ts';
 import { absentPool } from '../../machines/base/pool.ts';
 import type { HomePaths } from '../../machines/config/profile.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
-import type { ChatTurnPorts } from '../agent/chat-turn.ts';
-import { wireChatSession } from '../agent/chat-wiring.ts';
-import { type Chats, createChats } from '../agent/chats.ts';
 import { assembleLogins, type LoginHalf } from '../oauth/assemble.ts';
 import { createLoginService, type LoginService } from '../oauth/login-service.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { countCall } from '../observe/metrics-counts.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { Tracing } from '../observe/tracing.ts';
-import { tracedCalls } from '../observe/tracing-spans.ts';
 import { newMark } from '../system/ids.ts';
 import { createChartPool, poolUnder } from '../system/pools.ts';
 import { createRespawns } from '../system/respawns.ts';
@@ -51,6 +46,7 @@ import { type ServersPool, wireServers } from './servers-wiring.ts';
 import { connectionKey, createSessions } from './sessions.ts';
 import { createSettled, type Settled } from './settled.ts';
 import { wireToolCall } from './tool-calls.ts';
+import { tracedCalls } from './traced-calls.ts';
 
 interface ServersHalfPorts {
   readonly paths: HomePaths;
@@ -67,6 +63,8 @@ interface ServersHalfPorts {
   readonly steadyMs: () => number;
   /** Present if several gateways share a database. */
   readonly placement?: Placement | undefined;
+  /** The pool of the chats, which end with the servers. */
+  readonly chats: AnyActorLogic;
   readonly log: Logger;
 }
 
@@ -74,9 +72,6 @@ export interface Servers {
   readonly logic: AnyActorLogic;
   readonly calls: Calls;
   readonly approvals: Approvals;
-  readonly chats: Chats;
-  /** The current tools of a profile's chats. */
-  chatTools(profile: string): Promise<readonly ToolOffer[]>;
   readonly reconcile: Reconcile;
   readonly connections: Connections;
   readonly logins: LoginService;
@@ -134,17 +129,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const requests = createServerRequests(pool('serverRequests'), steadyMs, approvals.withdraw);
   const calls = redactedCalls(tracedCalls(createCalls(callPool, nowMs, approvals.withdraw), tracing), redactor.text);
   const memory = createCallMemory();
-  const chats = createChats(() => poolUnder(root(), 'chats'));
   const settled = createSettled(connections);
-  const chatPorts = (profile: string): ChatTurnPorts => ({
-    registry: () => registries.get(profile),
-    calls,
-    approvals,
-    redact: redactor.text,
-    nowMs,
-    random: Math.random,
-    log,
-  });
   const credentialsChanged = (profile: string, server: string): void =>
     connections().get(connectionKey(profile, server))?.send({ type: 'credentials.changed' });
   const { logins, credentials, storeTokens, browserLogins, deviceLogins } = assembleLogins({
@@ -248,12 +233,6 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     },
     steadyMs,
   });
-  const chatWiring = wireChatSession({
-    chats,
-    settings: (profile) => profileOf(profile)?.settings.agent,
-    turn: chatPorts,
-    settled,
-  });
   const machine = wireServers({
     pools: {
       connections: createChartPool(ports, {
@@ -289,14 +268,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
         machine: requestWiring,
         onCrashed: requests.crashed,
       }),
-      chats: createChartPool(ports, {
-        name: 'chats',
-        machine: chatWiring,
-        onCrashed: (key) => {
-          chats.turnEnded(key);
-          chats.forget(key);
-        },
-      }),
+      chats: ports.chats,
       browserLogins,
       deviceLogins,
     },
@@ -319,12 +291,6 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     offers,
     calls,
     approvals,
-    chats,
-    async chatTools(profile) {
-      const agent = profileOf(profile)?.settings.agent;
-      const { chatTools } = await import('../agent/chat-turn.ts');
-      return agent === undefined ? [] : chatTools(profile, agent, chatPorts(profile));
-    },
     reconcile,
     connections,
     memory,

@@ -1,5 +1,5 @@
 /**
- * The spans and their attributes: one for a request, a run, a call, a delivery. Wraps the effects themselves, so that a
+ * The spans and their attributes: one for a request, a run, a delivery. Wraps the effects themselves, so that a
  * span lasts as long as its effect; while tracing is off, each wrapper costs one check.
  * @see OBS-1 in docs/specification.md
  * @see [OpenTelemetry semantic conventions](https://opentelemetry.io/docs/specs/semconv/)
@@ -7,20 +7,25 @@
 
 import type { RunAgent } from '../../actors/dispatch/run-agent.ts';
 import { carriedTraceparent } from '../../machines/base/traceparent.ts';
-import type { EventRecord } from '../../machines/webhook/record.ts';
+import type { Attempt } from '../../machines/dispatch/next-try.ts';
+import type { DeliveryRecord, EventRecord } from '../../machines/webhook/record.ts';
 import { statusOf } from '../../machines/webhook/reply.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
-import type { Platforms } from '../dispatch/platforms.ts';
-import type { CallAnswer, CallRequest, Calls } from '../mcp/calls.ts';
-import type { LiveRequest } from '../webhook/exchanges.ts';
 import type { TracedSpan, Tracing } from './tracing.ts';
+
+/** A request in progress. */
+interface TracedRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Undefined unless traces are made. */
+  span: TracedSpan | undefined;
+}
 
 export interface EventTraces {
   /** Begins the span of a request. */
-  begin(live: LiveRequest, startMs: number): void;
+  begin(live: TracedRequest, startMs: number): void;
   /** The trace that is stored with the event: its own span, or the one that its sender named. */
-  traceparentOf(live: LiveRequest | undefined): string | undefined;
-  ended(context: RequestContext, live: LiveRequest | undefined): void;
+  traceparentOf(live: TracedRequest | undefined): string | undefined;
+  ended(context: RequestContext, live: TracedRequest | undefined): void;
 }
 
 export function createEventTraces(tracing: Tracing): EventTraces {
@@ -53,14 +58,13 @@ export function createEventTraces(tracing: Tracing): EventTraces {
   };
 }
 
+type SendDelivery = (record: DeliveryRecord, signal: AbortSignal) => Promise<Attempt>;
+
 interface RunTraces {
   /** The trace that a run passes to its agent: its own span, or the one of its event. */
   traceparentOf(run: string, event: EventRecord | undefined): string | undefined;
   traced(runAgent: RunAgent, eventOf: (key: string) => Promise<EventRecord | undefined>): RunAgent;
-  tracedDelivery(
-    send: Platforms['send'],
-    eventOf: (key: string) => Promise<EventRecord | undefined>,
-  ): Platforms['send'];
+  tracedDelivery(send: SendDelivery, eventOf: (key: string) => Promise<EventRecord | undefined>): SendDelivery;
 }
 
 /** Spans kept for deliveries of runs; a delivery after that is a child of the event's span. */
@@ -121,30 +125,4 @@ export function createRunTraces(tracing: Tracing): RunTraces {
       return attempt;
     },
   };
-}
-
-/** Calls with a span each, whose id is passed to the server. */
-export function tracedCalls(calls: Calls, tracing: Tracing): Calls {
-  return {
-    ...calls,
-    start: (request) => (tracing.isOn() ? traced(request) : calls.start(request)),
-  };
-
-  async function traced(request: CallRequest): Promise<CallAnswer> {
-    const span = tracing.begin({ name: `tools/call ${request.name}`, kind: 'client', parent: request.traceparent });
-    const answer = await calls.start(span === undefined ? request : { ...request, traceparent: span.traceparent });
-    span?.end(
-      {
-        'rpc.system': 'jsonrpc',
-        'mcp.method.name': 'tools/call',
-        'gen_ai.tool.name': request.name,
-        'agent.profile': request.profile,
-        'agent.caller': request.caller,
-        'agent.run': request.run,
-        'agent.outcome': answer.kind === 'fault' ? answer.fault.code : answer.result.isError ? 'tool_error' : 'result',
-      },
-      answer.kind === 'fault' ? answer.fault.message : undefined,
-    );
-    return answer;
-  }
 }

@@ -9,7 +9,7 @@ import { readJson } from '../../machines/base/read-json.ts';
 import { hasPublicSecret } from '../../machines/config/read-signature.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
-import { Refusal } from '../control/refusal.ts';
+import { Refusal } from '../control/contract/refusal.ts';
 import { subscriptionContext } from './route-sources.ts';
 import type { RouteSources } from './route-table.ts';
 

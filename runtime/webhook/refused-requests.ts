@@ -8,8 +8,8 @@
 import { cut } from '../../machines/base/json.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
+import type { FoundEvent } from '../dispatch/find-event.ts';
 import { senderOf } from '../http/sender.ts';
-import type { FoundEvent } from './find-event.ts';
 import { withoutNumbers } from './last-refusals.ts';
 
 export interface RefusedRequests {

@@ -27,6 +27,7 @@ import {
   type RequestOutput,
   requestContext,
 } from '../../machines/webhook/webhook-request.machine.ts';
+import { assembleCron } from '../cron/assemble.ts';
 import type { CronView } from '../cron/view.ts';
 import { assembleWork, type WorkHalf, type WorkPorts } from '../dispatch/assemble.ts';
 import type { ProgressReports } from '../dispatch/notices.ts';
@@ -52,7 +53,7 @@ import { wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
 import { createRouteTable, type RouteSources } from './route-table.ts';
 
-interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit'> {
+interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit' | 'runFinished'> {
   readonly paths: HomePaths;
   /** Locks the home before its journal is opened; resolves with the fault that prevents it. */
   readonly hold: () => Promise<Fault | undefined>;
@@ -162,20 +163,31 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       const found = routes.named(profile, name);
       return found && (found.route.concurrency ?? Number.POSITIVE_INFINITY);
     },
+    runFinished: (key) => cron.schedule.runFinished(key),
     keeper,
     nextId,
     nowMs,
   });
-  const { pools, load, deliveryService, pauseOf, cancelRun, seenRun, recovered, reports } = work;
+  const { pools, load, deliveryService, pauseOf, cancelRun, seenRun, recovered, reports, hasRoom } = work;
+  const cron = assembleCron({
+    ...ports,
+    keeper,
+    hasRoom,
+    open: (opened) => pools().open(opened),
+    nextId,
+    redact: redactor.record,
+    seenRun,
+    nowMs,
+  });
   const scriptPlaces = createScriptPlaces(() => settings().webhook.scriptConcurrency);
 
   const certificates = createCertificates({ log });
   const claim = createClaimDelivery({
     keeper,
     batches: work.batches,
-    findJob: work.cron.findJob,
+    findJob: cron.findJob,
     placeOf: work.placeOf,
-    hasRoom: work.hasRoom,
+    hasRoom,
     reports,
   });
   const spawning: SpawnPorts = { exchanges, pools, nextId, nowMs };
@@ -243,6 +255,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
 
   const gateway = wireGateway({
     ...work.gateway,
+    cronJobs: cron.pool,
+    schedule: cron.schedule,
     requests: createChartPool(ports, {
       name: 'requests',
       machine: requestMachine,
@@ -304,7 +318,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     },
     asked: reports.asked,
     sendOwn: (request) => sendOwnRequest(request, spawning),
-    cron: work.cron.view,
+    cron: cron.view,
     ...(journal.neighbours === undefined ? {} : { neighbours: journal.neighbours }),
     sources: () => sources,
     routesVersion: routes.version,
@@ -314,11 +328,13 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       sources = reader.read(home());
       routes.replace(sources);
       work.reconfigure();
+      cron.schedule.look();
     },
     abandon() {
       isAbandoned = true;
       httpServers.retire();
       work.abandon();
+      cron.schedule.stop();
       // Their charts are gone; an event that was accepted is a duplicate when its sender repeats it.
       exchanges.each((_, { exchange }) => exchange.reply(draining));
       exchanges.clear();

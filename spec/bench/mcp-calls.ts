@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { type AnyActorRef, createActor } from 'xstate';
+import { type AnyActorRef, createActor, fromCallback } from 'xstate';
 import { loadHome } from '../../actors/config/load-config.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { assembleServers } from '../../runtime/mcp/servers.ts';
@@ -87,6 +87,7 @@ async function gatewayCalls(url: string): Promise<(kind: 'stdio' | 'http') => Ca
     redactor,
     metrics: createMetrics(),
     tracing: noTracing,
+    chats: fromCallback(() => {}),
     nowMs: Date.now,
     steadyMs: () => performance.now(),
     log: createLog({ env: process.env, redactor, sink: { fd: 2, isTerminal: false } }),

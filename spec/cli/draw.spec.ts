@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { Output } from '../../cli/context.ts';
 import { drawChart, drawTree, factsText, line, whole } from '../../cli/draw.ts';
+import type { ActorRow } from '../../runtime/control/contract/wire.ts';
 import { chartOf } from '../../runtime/inspector/charts.ts';
-import type { ActorRow } from '../../runtime/inspector/wire.ts';
 
 function output(columns: number, coloured = false, isTerminal = true): Output {
   return { isTerminal, coloured, columns, print: () => {}, complain: () => {} };

@@ -5,6 +5,7 @@
  */
 
 import Engine, { type ElkExtendedEdge, type ElkNode } from 'elkjs/lib/elk.bundled.js';
+import type { Chart, ChartState } from '../../runtime/control/contract/wire.ts';
 import {
   type Drawing,
   type DrawnBox,
@@ -15,7 +16,6 @@ import {
   wordLine,
 } from '../../runtime/inspector/page/data/chart-graph.ts';
 import { formatState, formatWord } from '../../runtime/inspector/page/data/format.ts';
-import type { Chart, ChartState } from '../../runtime/inspector/wire.ts';
 
 interface Point {
   readonly x: number;

@@ -12,9 +12,13 @@ interface Room {
 const builtIn = /^node:/;
 const base = /^machines\/base\//;
 const config = /^machines\/config\//;
-/** The types of the control socket's methods. */
-const contract = /^runtime\/control\/contract(?:\/[a-z]+)?\.ts$/;
+/** The methods of the control socket, with their types. */
+const contract = /^runtime\/control\/(?:methods|contract|contract\/[a-z-]+)\.ts$/;
 const rules = /^machines\/(?!.*\.machine\.ts)/;
+
+/** Each room of the process may import itself and those before it. The contract is below all. */
+const order = 'system|observe|config|http|oauth|mcp|agent|dispatch|cron|webhook|inspector|control|doctor';
+const runtimeRooms = order.split('|');
 
 /** The first room that holds a file is its room. What is not listed may not be imported. */
 const rooms: readonly Room[] = [
@@ -64,9 +68,8 @@ const rooms: readonly Room[] = [
     name: 'the inspector page',
     holds: under('runtime/inspector/page/'),
     may: [
-      /^runtime\/inspector\/(page\/|(?:event-)?wire\.ts$)/,
+      /^runtime\/inspector\/page\//,
       contract,
-      /^runtime\/control\/methods\.ts$/,
       /^machines\/base\/(event-outcome|event-query|few-of-each|indented-json|json|names|page-proof|percent-decoded|shown-json|status|time-range|waiting)\.ts$/,
       /^machines\/config\/target(?:s|-titles)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
@@ -77,14 +80,23 @@ const rooms: readonly Room[] = [
   {
     name: 'the control contract',
     holds: (path) => contract.test(path),
-    may: [rules, contract, /^runtime\/inspector\/(?:event-)?wire\.ts$/],
+    may: [rules, contract],
     why: 'every side of the socket takes its types from it, so it knows records and rules alone',
   },
+  ...runtimeRooms.map((name, at) => ({
+    name: `runtime/${name}`,
+    holds: under(`runtime/${name}/`),
+    may: [
+      ...[/^(machines|actors)\//, contract, new RegExp(`^runtime/(${runtimeRooms.slice(0, at + 1).join('|')})/`)],
+      ...[builtIn, /^xstate$/, /^uWebSockets\.js$/, /^lru-cache$/],
+    ],
+    why: 'the rooms of the process import in one order; packages stay in the layers below',
+  })),
   {
     name: 'runtime',
     holds: under('runtime/'),
-    may: [/^(machines|actors|runtime)\//, builtIn, /^xstate$/, /^uWebSockets\.js$/, /^lru-cache$/],
-    why: 'the process composes; packages stay in the rooms below',
+    may: [/^(machines|actors|runtime)\//, builtIn, /^xstate$/],
+    why: 'the process composes',
   },
   {
     name: 'cli',
@@ -96,9 +108,9 @@ const rooms: readonly Room[] = [
       /^machines\/mcp\/(call-faults|install-link|link-guards|add-server\.machine|elicitation-values|foreign-files|glob|plan-import|served-gateways|wire-name|without-nulls)\.ts$/,
       /^actors\/(binding|files|lock-file|socket-place|user-home)\.ts$/,
       /^actors\/config\/(server-entries|foreign-configs)\.ts$/,
-      /^runtime\/control\/(client|commands|contract|methods|contract\/[a-z]+)\.ts$/,
+      contract,
+      /^runtime\/control\/(client|commands)\.ts$/,
       /^runtime\/(daemon|system\/example-home|mcp\/link-dialog|doctor\/examine)\.ts$/,
-      /^runtime\/inspector\/(?:event-)?wire\.ts$/,
       /^cli\//,
       /^@modelcontextprotocol\/server(\/stdio)?$/,
       /^@clack\/prompts$/,

@@ -6,8 +6,8 @@
 import { writeFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { OpenedEvent } from '../../runtime/control/contract/event-wire.ts';
 import type { Method, Params, Result } from '../../runtime/control/contract.ts';
-import type { OpenedEvent } from '../../runtime/inspector/event-wire.ts';
 import {
   answerFor,
   axeFindings,

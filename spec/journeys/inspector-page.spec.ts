@@ -5,7 +5,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { ActorRow, SnapshotMessage } from '../../runtime/inspector/wire.ts';
+import type { ActorRow, SnapshotMessage } from '../../runtime/control/contract/wire.ts';
 import {
   axeFindings,
   calls,

@@ -4,7 +4,7 @@
  */
 
 import t from 'tap';
-import type { Timeline } from '../../runtime/inspector/wire.ts';
+import type { Timeline } from '../../runtime/control/contract/wire.ts';
 import { chromiumPath, goTo, noChromium, openInspector } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { hasty } from '../support/delivering.ts';

@@ -12,7 +12,7 @@ import {
   sessionElement,
 } from '../../machines/base/page-proof.ts';
 import { connectControl } from '../../runtime/control/client.ts';
-import type { DeltaMessage, Health, SnapshotMessage } from '../../runtime/inspector/wire.ts';
+import type { DeltaMessage, Health, SnapshotMessage } from '../../runtime/control/contract/wire.ts';
 
 export interface Answer {
   readonly status: number;

@@ -1,6 +1,6 @@
 /** The live actors, read once or followed. */
 
-import type { ActorDetails, EventRow, StepRow, TimerRow } from '../../inspector/wire.ts';
+import type { ActorDetails, EventRow, StepRow, TimerRow } from './wire.ts';
 
 /** Selects the records that match all given fields. */
 export interface FollowQuery {

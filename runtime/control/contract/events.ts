@@ -3,7 +3,7 @@
 import type { EventOutcome } from '../../../machines/base/event-outcome.ts';
 import type { ChipName } from '../../../machines/base/event-query.ts';
 import type { DeliveryRecord, EventRecord, EventSummary, RunRecord } from '../../../machines/webhook/record.ts';
-import type { Timeline } from '../../inspector/wire.ts';
+import type { Timeline } from './wire.ts';
 
 /** Why a request was refused; for a route, the newest first. */
 export interface Diagnosis {

@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createActor, waitFor } from 'xstate';
+import { createActor, fromCallback, waitFor } from 'xstate';
 import { loadHome } from '../../../actors/config/load-config.ts';
 import type { Logger } from '../../../actors/ports.ts';
 import { causeOf } from '../../../machines/base/fault.ts';
@@ -93,6 +93,7 @@ async function main(): Promise<void> {
     redactor: createRedactor(),
     metrics: createMetrics(),
     tracing: noTracing,
+    chats: fromCallback(() => {}),
     nowMs: Date.now,
     steadyMs: () => performance.now(),
     log,

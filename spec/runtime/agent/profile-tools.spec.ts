@@ -15,7 +15,7 @@ function profilesOf(t: Test, files: Readonly<Record<string, string>>) {
   const home = makeHome(t, files);
   const runners = createRunners({
     paths: homePaths(home.path),
-    host: () => ({ source: { home: home.path, env: {} } }),
+    openSocket: async () => () => {},
     servers: () => {
       throw new Error('a command needs no servers');
     },

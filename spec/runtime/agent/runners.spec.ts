@@ -22,7 +22,7 @@ t.test('LIM-5 · DIS-3 · model code that could not be loaded is loaded with a l
   };
   const ports = {
     paths: homePaths(home.path),
-    host: () => ({ source: { home: home.path, env: {} } }),
+    openSocket: async () => () => {},
     servers: () => {
       throw new Error('no server is needed');
     },

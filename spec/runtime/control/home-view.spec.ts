@@ -3,6 +3,7 @@ import t, { type Test } from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
 import { type Source, sourceNames, sourceOf } from '../../../machines/config/sources.ts';
+import type { Refusal } from '../../../runtime/control/contract/refusal.ts';
 import {
   askedRouteOf,
   listRoutes,
@@ -13,7 +14,6 @@ import {
   subscribe,
   unsubscribe,
 } from '../../../runtime/control/home-view.ts';
-import type { Refusal } from '../../../runtime/control/refusal.ts';
 import { makeHome } from '../../support/home.ts';
 
 const work = 'work' as ProfileName;

@@ -2,10 +2,10 @@ import t from 'tap';
 import type { Neighbour, Neighbours } from '../../../actors/store/postgres-neighbours.ts';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { answerRequest } from '../../../runtime/control/answer.ts';
-import type { Asker } from '../../../runtime/control/audit.ts';
 import type { Command, CommandHost } from '../../../runtime/control/command.ts';
+import { Refusal } from '../../../runtime/control/contract/refusal.ts';
 import { createNodes } from '../../../runtime/control/nodes.ts';
-import { Refusal } from '../../../runtime/control/refusal.ts';
+import type { Asker } from '../../../runtime/observe/audit.ts';
 
 interface Stage {
   readonly leads?: string;

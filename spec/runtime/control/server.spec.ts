@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import type { Fault } from '../../../machines/base/fault.ts';
 import { connectControl } from '../../../runtime/control/client.ts';
 import type { Command, CommandHost } from '../../../runtime/control/command.ts';
-import { Refusal } from '../../../runtime/control/refusal.ts';
+import { Refusal } from '../../../runtime/control/contract/refusal.ts';
 import { createControlServer } from '../../../runtime/control/server.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';
 import { makeHome } from '../../support/home.ts';

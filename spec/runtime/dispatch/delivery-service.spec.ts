@@ -2,7 +2,7 @@ import t from 'tap';
 import { createRecordWriter } from '../../../actors/store/record-writer.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { DeliveryRecord } from '../../../machines/webhook/record.ts';
-import { Refusal } from '../../../runtime/control/refusal.ts';
+import { Refusal } from '../../../runtime/control/contract/refusal.ts';
 import { createDeliveryService } from '../../../runtime/dispatch/delivery-service.ts';
 import { createSettleRun } from '../../../runtime/dispatch/responses.ts';
 import { gate, openKeeper } from '../../support/keeper.ts';

@@ -14,10 +14,10 @@ import {
 } from '../../../machines/webhook/record.ts';
 import type { DeliveryQuery } from '../../../runtime/control/contract/deliveries.ts';
 import type { SeenRun } from '../../../runtime/control/contract/runs.ts';
+import { eventsOfId } from '../../../runtime/dispatch/find-event.ts';
 import { deliveriesLike, eventsLike, eventsOfJobs, runsLike } from '../../../runtime/dispatch/history.ts';
 import { type JournalQuery, newestFirst } from '../../../runtime/dispatch/newest-first.ts';
 import { timeKey } from '../../../runtime/system/ids.ts';
-import { eventsOfId } from '../../../runtime/webhook/find-event.ts';
 import { openJournal } from '../../support/open-journal.ts';
 import { fc, runs } from '../../support/property.ts';
 import { plainEvent } from '../../support/records.ts';

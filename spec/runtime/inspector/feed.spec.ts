@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { type AnyActorRef, assign, createActor, setup } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
 import { createPool, type PoolHandle, poolHandle } from '../../../machines/base/pool.ts';
+import type { DeltaMessage, Health } from '../../../runtime/control/contract/wire.ts';
 import { createFeed } from '../../../runtime/inspector/feed.ts';
 import { createHistory } from '../../../runtime/inspector/history.ts';
 import { createRows } from '../../../runtime/inspector/rows.ts';
@@ -9,7 +10,6 @@ import { createStateTimes } from '../../../runtime/inspector/state-times.ts';
 import { createSubjects } from '../../../runtime/inspector/subjects.ts';
 import { createTap } from '../../../runtime/inspector/tap.ts';
 import { createWatcher } from '../../../runtime/inspector/watcher.ts';
-import type { DeltaMessage, Health } from '../../../runtime/inspector/wire.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 
 /** Passes through `checking` without a pause, waits, and ends when told. */

@@ -1,6 +1,6 @@
 import t from 'tap';
+import type { StepRow } from '../../../runtime/control/contract/wire.ts';
 import { createHistory } from '../../../runtime/inspector/history.ts';
-import type { StepRow } from '../../../runtime/inspector/wire.ts';
 
 const step = (seq: number, actor = 'a'): StepRow => ({
   seq,

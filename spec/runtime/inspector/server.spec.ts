@@ -4,7 +4,7 @@ import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { connectControl } from '../../../runtime/control/client.ts';
 import type { AuditRow } from '../../../runtime/control/contract/gateway.ts';
-import type { ActorDetails, ActorRow, Chart } from '../../../runtime/inspector/wire.ts';
+import type { ActorDetails, ActorRow, Chart } from '../../../runtime/control/contract/wire.ts';
 import { askCli, runCli, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
 import { ask, linkOf, openPage, sessionIn } from '../../support/inspector.ts';

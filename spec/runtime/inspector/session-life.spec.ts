@@ -172,7 +172,7 @@ t.test('SEC-1 · a link that ends between its check and its use opens nothing', 
   const audited: object[] = [];
   const verdict = await openInspectorServer({ enabled: true, host: '127.0.0.1', port: 0 }, {
     sessions: { ...sessions, open: () => undefined },
-    rpc: { host: () => ({ audit: { addSession: (row: object) => audited.push(row) } }) },
+    audit: () => ({ addSession: (row: object) => audited.push(row) }),
     pageFolder: new URL('../../../runtime/inspector/page', import.meta.url).pathname,
   } as unknown as InspectorServerPorts);
   if (verdict.kind !== 'listening') throw new Error(verdict.why);

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import t from 'tap';
+import type { DeltaMessage, Health, SnapshotMessage } from '../../../runtime/control/contract/wire.ts';
 import type { Feed } from '../../../runtime/inspector/feed.ts';
 import { createViewers } from '../../../runtime/inspector/viewers.ts';
-import type { DeltaMessage, Health, SnapshotMessage } from '../../../runtime/inspector/wire.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 
 t.test('INS-2 · a viewer that does not read gets no more until it reads, and then the present', async (t) => {

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { defaultProfile, routeName } from '../../../machines/base/names.ts';
+import type { Refusal } from '../../../runtime/control/contract/refusal.ts';
 import { readRoutedHome } from '../../../runtime/control/home-view.ts';
-import type { Refusal } from '../../../runtime/control/refusal.ts';
 import { editSubscription } from '../../../runtime/webhook/edit-subscription.ts';
 import { makeHome } from '../../support/home.ts';
 

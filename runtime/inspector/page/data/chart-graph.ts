@@ -4,7 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
-import type { Chart, ChartState, ChartTransition } from '../../wire.ts';
+import type { Chart, ChartState, ChartTransition } from '../../../control/contract/wire.ts';
 import { formatWord } from './format.ts';
 
 interface GraphBox {

@@ -5,7 +5,7 @@
  */
 
 import { runsAtQuestions } from '../../../../machines/base/waiting.ts';
-import type { DeltaMessage, Health, LivingRow, SnapshotMessage, StepRow } from '../../wire.ts';
+import type { DeltaMessage, Health, LivingRow, SnapshotMessage, StepRow } from '../../../control/contract/wire.ts';
 import { createCell } from './cell.ts';
 import { createFrames } from './frames.ts';
 import { guarded, listenOnce, type StreamedEvent } from './listen.ts';

@@ -1,6 +1,6 @@
 /** Merges an actor's own trail with the steps that the page has received, each step once. Pure. */
 
-import type { StepRow } from '../../wire.ts';
+import type { StepRow } from '../../../control/contract/wire.ts';
 
 /** An actor records a step a moment before the feed does. */
 const sameMomentMs = 50;

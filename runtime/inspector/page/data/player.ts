@@ -5,7 +5,7 @@
  */
 
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { StepRow } from '../../wire.ts';
+import type { StepRow } from '../../../control/contract/wire.ts';
 import { onSteps, stepsOf } from './live.ts';
 
 export interface Played {

@@ -4,7 +4,7 @@
  * @see INS-4 in docs/specification.md
  */
 
-import type { Span, SpanPart } from '../../event-wire.ts';
+import type { Span, SpanPart } from '../../../control/contract/event-wire.ts';
 import { formatTook } from './format.ts';
 
 export interface Axis {

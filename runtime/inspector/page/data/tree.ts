@@ -4,7 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
-import type { LivingRow } from '../../wire.ts';
+import type { LivingRow } from '../../../control/contract/wire.ts';
 import { lastPart } from './format.ts';
 import { type Standing, standingOf, wordsOfActor } from './standing.ts';
 

@@ -5,7 +5,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
-import type { Readiness } from '../../wire.ts';
+import type { Readiness } from '../../../control/contract/wire.ts';
 import { useCell } from '../data/cell.ts';
 import { daemonNow } from '../data/clock.ts';
 import { connection, silentSince } from '../data/connection.ts';

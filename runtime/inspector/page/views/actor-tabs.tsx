@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { eventWords } from '../../../../machines/base/status.ts';
-import type { ActorDetails, EventRow, StepRow } from '../../wire.ts';
+import type { ActorDetails, EventRow, StepRow } from '../../../control/contract/wire.ts';
 import { formatState, formatStep } from '../data/format.ts';
 import { Clock } from '../parts/basics.tsx';
 import { Tabs } from '../parts/choice.tsx';

@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { LivingRow } from '../../wire.ts';
+import type { LivingRow } from '../../../control/contract/wire.ts';
 import { counted } from '../data/format.ts';
 import { wordsOfActor } from '../data/standing.ts';
 import { isPool, type TreeLine } from '../data/tree.ts';

@@ -6,7 +6,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { shownJson } from '../../../../machines/base/shown-json.ts';
-import type { ActorDetails, ActorRow, LivingRow, TimerRow } from '../../wire.ts';
+import type { ActorDetails, ActorRow, LivingRow, TimerRow } from '../../../control/contract/wire.ts';
 import { useCell } from '../data/cell.ts';
 import { arrowId } from '../data/chart-graph.ts';
 import { useNow } from '../data/clock.ts';

@@ -6,7 +6,7 @@
 
 import type { JSX } from 'preact';
 import type { ActorNode } from '../../../control/contract/actors.ts';
-import type { LivingRow } from '../../wire.ts';
+import type { LivingRow } from '../../../control/contract/wire.ts';
 import { useCell } from '../data/cell.ts';
 import { formatState } from '../data/format.ts';
 import type { Place } from '../data/hash.ts';

@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { OpenedEvent } from '../../event-wire.ts';
+import type { OpenedEvent } from '../../../control/contract/event-wire.ts';
 import { useNow } from '../data/clock.ts';
 import { changedLines, comparable, differencesOf } from '../data/differences.ts';
 import { counted, formatClock } from '../data/format.ts';

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { inQuotes } from '../../../../machines/base/shown-json.ts';
-import type { DeliveryAttempt, OpenedDelivery, OpenedEvent } from '../../event-wire.ts';
+import type { DeliveryAttempt, OpenedDelivery, OpenedEvent } from '../../../control/contract/event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { formatReason } from '../data/event-words.ts';
 import { formatTook } from '../data/format.ts';

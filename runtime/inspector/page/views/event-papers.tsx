@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { indentedJson, indentedStart } from '../../../../machines/base/indented-json.ts';
-import type { OpenedEvent } from '../../event-wire.ts';
+import type { OpenedEvent } from '../../../control/contract/event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { copyText } from '../data/copy-text.ts';
 import { call, wordsOf } from '../data/rpc.ts';

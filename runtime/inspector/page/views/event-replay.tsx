@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { indentedJson } from '../../../../machines/base/indented-json.ts';
 import { inQuotes } from '../../../../machines/base/shown-json.ts';
-import type { OpenedEvent } from '../../event-wire.ts';
+import type { OpenedEvent } from '../../../control/contract/event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { changedLines, differencesOf } from '../data/differences.ts';
 import { counted } from '../data/format.ts';

@@ -3,7 +3,7 @@
 import { Fragment, type JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { indentedJson } from '../../../../machines/base/indented-json.ts';
-import type { Check, Tone as EventTone, OpenedEvent, Span, SpanPart } from '../../event-wire.ts';
+import type { Check, Tone as EventTone, OpenedEvent, Span, SpanPart } from '../../../control/contract/event-wire.ts';
 import { daemonNow } from '../data/clock.ts';
 import { counted, formatTook } from '../data/format.ts';
 import { hashOf } from '../data/hash.ts';

@@ -7,7 +7,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { inQuotes } from '../../../../machines/base/shown-json.ts';
-import type { OpenedEvent } from '../../event-wire.ts';
+import type { OpenedEvent } from '../../../control/contract/event-wire.ts';
 import { announce } from '../data/announce.ts';
 import { type Command, useCommands } from '../data/commands.ts';
 import { copyText } from '../data/copy-text.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
+import type { ChartState, ChartTransition } from '../../../../../runtime/control/contract/wire.ts';
 import { activeStates, formatTransition, graphOf } from '../../../../../runtime/inspector/page/data/chart-graph.ts';
-import type { ChartState, ChartTransition } from '../../../../../runtime/inspector/wire.ts';
 
 const state = (id: string, more: Partial<ChartState> = {}): ChartState => ({
   id,

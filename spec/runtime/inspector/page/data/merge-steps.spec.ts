@@ -1,6 +1,6 @@
 import t from 'tap';
+import type { StepRow } from '../../../../../runtime/control/contract/wire.ts';
 import { mergeSteps } from '../../../../../runtime/inspector/page/data/merge-steps.ts';
-import type { StepRow } from '../../../../../runtime/inspector/wire.ts';
 
 const step = (seq: number, at: number, event: string): StepRow => ({
   seq,

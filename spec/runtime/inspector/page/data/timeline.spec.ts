@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Span, SpanPart } from '../../../../../runtime/inspector/event-wire.ts';
+import type { Span, SpanPart } from '../../../../../runtime/control/contract/event-wire.ts';
 import { axisOf, lay, longestWait, tookOf, tookWords } from '../../../../../runtime/inspector/page/data/timeline.ts';
 
 const span = (kind: Span['kind'], parts: readonly SpanPart[]): Span =>

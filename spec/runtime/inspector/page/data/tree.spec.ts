@@ -1,4 +1,5 @@
 import t from 'tap';
+import type { LivingRow } from '../../../../../runtime/control/contract/wire.ts';
 import {
   countStandings,
   everything,
@@ -6,7 +7,6 @@ import {
   treeLines,
   valuesOf,
 } from '../../../../../runtime/inspector/page/data/tree.ts';
-import type { LivingRow } from '../../../../../runtime/inspector/wire.ts';
 
 const row = (id: string, parent: string | null, more: Partial<LivingRow> = {}): LivingRow => ({
   id,

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import t, { type Test } from 'tap';
 import type { Command, CommandHost, CommandPeer } from '../../../runtime/control/command.ts';
-import { answerPage } from '../../../runtime/inspector/page-rpc.ts';
+import { answerPage } from '../../../runtime/control/page-rpc.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 
 /** A listener that answers a page's requests with a command; resolves with its port. */

@@ -10,8 +10,8 @@ import { createLineLog, type LineLog, readLog } from '../../actors/line-log.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { cut, defined, isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
-import type { AuditRow } from './contract/gateway.ts';
-import { changeBy } from './methods.ts';
+import type { AuditRow } from '../control/contract/gateway.ts';
+import { changeBy } from '../control/methods.ts';
 
 /** The author of a change: a person at a terminal, or on the page. */
 export type Asker = Pick<AuditRow, 'who' | 'from'>;

@@ -18,7 +18,7 @@
  * @see INS-2, INS-3 and SEC-1 in docs/specification.md
  */
 
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { Json, JsonObject } from '../../../machines/base/json.ts';
 
 /** One running actor as a flat row. */
 export interface ActorRow {

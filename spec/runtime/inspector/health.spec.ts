@@ -2,8 +2,8 @@
 
 import t from 'tap';
 import { createActor, createMachine } from 'xstate';
+import { createHealth } from '../../../runtime/inspector/health.ts';
 import type { McpView } from '../../../runtime/mcp/view.ts';
-import { createHealth } from '../../../runtime/observe/health.ts';
 import { createMetrics, metricCatalogue } from '../../../runtime/observe/metrics.ts';
 import { makeHome } from '../../support/home.ts';
 import { ask, linkOf } from '../../support/inspector.ts';

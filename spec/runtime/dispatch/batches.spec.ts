@@ -2,8 +2,8 @@ import t, { type Test } from 'tap';
 import { createActor, SimulatedClock } from 'xstate';
 import { type Batches, createBatches, type Joined } from '../../../actors/webhook/batches.ts';
 import type { Batch } from '../../../machines/webhook/coalesce.ts';
+import { wireGroup } from '../../../runtime/dispatch/batches.ts';
 import type { WorkPools } from '../../../runtime/system/work-pools.ts';
-import { wireGroup } from '../../../runtime/webhook/batches.ts';
 import { gate, openKeeper, turn } from '../../support/keeper.ts';
 
 const key = 'default/r/7';

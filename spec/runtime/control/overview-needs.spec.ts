@@ -4,8 +4,8 @@ import type { FailureGroup } from '../../../machines/dispatch/failure-groups.ts'
 import type { ApprovalRow } from '../../../runtime/control/contract/approvals.ts';
 import type { TargetRow } from '../../../runtime/control/contract/deliveries.ts';
 import type { ServerRow } from '../../../runtime/control/contract/servers.ts';
+import { type FaultSources, faultsOf, type NeedSources, needsOf } from '../../../runtime/control/overview-needs.ts';
 import type { FailingRoute } from '../../../runtime/control/route-standing.ts';
-import { type FaultSources, faultsOf, type NeedSources, needsOf } from '../../../runtime/inspector/overview-needs.ts';
 
 const nothing: NeedSources = { approvals: [], failures: [], routes: [], servers: [], targets: [], faults: [] };
 const since = '2026-11-25T03:00:00.000Z';

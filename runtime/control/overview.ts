@@ -9,18 +9,18 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { fewOfEach } from '../../machines/base/few-of-each.ts';
 import { rangeSpans, readRange } from '../../machines/base/time-range.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
-import { type CommandHost, daemonOf } from '../control/command.ts';
-import type { ApprovalRow } from '../control/contract/approvals.ts';
-import type { OpenCounts, Overview, OverviewChoice, OverviewService } from '../control/contract/overview.ts';
-import type { RoutedHome } from '../control/home-view.ts';
-import { failingRoutes } from '../control/route-standing.ts';
-import type { DaemonView } from '../control/view.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
 import { type OpenFailures, openFailures } from '../dispatch/open-failures.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import type { WorkPools } from '../system/work-pools.ts';
+import { type CommandHost, daemonOf } from './command.ts';
+import type { ApprovalRow } from './contract/approvals.ts';
+import type { OpenCounts, Overview, OverviewChoice, OverviewService } from './contract/overview.ts';
+import type { RoutedHome } from './home-view.ts';
 import { routeHealth, serverHealth, targetHealth, topOf } from './overview-health.ts';
 import { faultsOf, needsOf } from './overview-needs.ts';
+import { failingRoutes } from './route-standing.ts';
+import type { DaemonView } from './view.ts';
 
 export interface OverviewPorts {
   readonly pools: () => Pick<WorkPools, 'deliveries' | 'groups' | 'runs'>;

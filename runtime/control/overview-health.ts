@@ -6,12 +6,12 @@
 
 import { defined } from '../../machines/base/json.ts';
 import { sourceWords } from '../../machines/config/sources.ts';
-import type { TargetRow } from '../control/contract/deliveries.ts';
-import type { CountedRoute, EventBucket } from '../control/contract/events.ts';
-import type { Health, RouteHealth, ServerHealth, TargetHealth, Top } from '../control/contract/overview.ts';
-import type { RouteDetail } from '../control/contract/routes.ts';
-import type { ServerRow } from '../control/contract/servers.ts';
 import type { Recent } from '../observe/recent-counts.ts';
+import type { TargetRow } from './contract/deliveries.ts';
+import type { CountedRoute, EventBucket } from './contract/events.ts';
+import type { Health, RouteHealth, ServerHealth, TargetHealth, Top } from './contract/overview.ts';
+import type { RouteDetail } from './contract/routes.ts';
+import type { ServerRow } from './contract/servers.ts';
 import { isFailing } from './overview-needs.ts';
 
 /** As many as a panel shows. */

@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type AuditLog, atTerminal, createAuditLog, readAudit } from '../../../runtime/control/audit.ts';
 import type { AuditRow } from '../../../runtime/control/contract/gateway.ts';
+import { type AuditLog, atTerminal, createAuditLog, readAudit } from '../../../runtime/observe/audit.ts';
 import { makeHome } from '../../support/home.ts';
 import { lentTime } from '../../support/lent-time.ts';
 

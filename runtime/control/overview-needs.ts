@@ -11,13 +11,13 @@ import { type Diagnostic, printDiagnostic } from '../../machines/config/diagnost
 import { targetTitle } from '../../machines/config/targets.ts';
 import { type FailureGroup, failureKey } from '../../machines/dispatch/failure-groups.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
-import { configFile } from '../control/config-view.ts';
-import type { ApprovalRow } from '../control/contract/approvals.ts';
-import type { TargetRow } from '../control/contract/deliveries.ts';
-import type { GatewayStatus } from '../control/contract/gateway.ts';
-import type { Need } from '../control/contract/overview.ts';
-import type { ServerRow } from '../control/contract/servers.ts';
-import type { FailingRoute } from '../control/route-standing.ts';
+import { configFile } from './config-view.ts';
+import type { ApprovalRow } from './contract/approvals.ts';
+import type { TargetRow } from './contract/deliveries.ts';
+import type { GatewayStatus } from './contract/gateway.ts';
+import type { Need } from './contract/overview.ts';
+import type { ServerRow } from './contract/servers.ts';
+import type { FailingRoute } from './route-standing.ts';
 
 export interface NeedSources {
   readonly approvals: readonly (ApprovalRow & { readonly route?: string; readonly event?: string })[];

@@ -9,9 +9,9 @@ import type { Journal } from '../../actors/store/journal.ts';
 import { idMark } from '../../machines/webhook/marks.ts';
 import { type EventRecord, type EventSummary, repeatsId } from '../../machines/webhook/record.ts';
 import type { EventChoice } from '../control/contract/choices.ts';
-import { Refusal } from '../control/refusal.ts';
-import { ambiguous, keysOfPrefix, latest, maxCandidates, shortestPrefix } from '../dispatch/meant-key.ts';
-import { newestFirst } from '../dispatch/newest-first.ts';
+import { Refusal } from '../control/contract/refusal.ts';
+import { ambiguous, keysOfPrefix, latest, maxCandidates, shortestPrefix } from './meant-key.ts';
+import { newestFirst } from './newest-first.ts';
 
 /** A group of equal refused requests of one sender. */
 export interface Alike {

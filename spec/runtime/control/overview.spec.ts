@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { absentPool } from '../../../machines/base/pool.ts';
 import type { ApprovalRow } from '../../../runtime/control/contract/approvals.ts';
 import type { Overview } from '../../../runtime/control/contract/overview.ts';
-import { createOverview, type OverviewPorts } from '../../../runtime/inspector/overview.ts';
+import { createOverview, type OverviewPorts } from '../../../runtime/control/overview.ts';
 
 /** An overview of a gateway without servers and targets, and a watcher that is awaited. */
 function stage(t: Test, more: Partial<OverviewPorts> & { readonly nodes?: unknown; readonly inForce?: unknown }) {

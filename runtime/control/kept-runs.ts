@@ -10,11 +10,11 @@ import { readLmdbJournal } from '../../actors/store/lmdb-journal.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import { learnSecrets } from '../config/loaded-home.ts';
-import type { RunHistory } from '../control/contract/runs.ts';
-import { Refusal } from '../control/refusal.ts';
+import { createRunHistory } from '../dispatch/run-history.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { createSourceReader } from '../webhook/route-sources.ts';
-import { createRunHistory } from './run-history.ts';
+import { Refusal } from './contract/refusal.ts';
+import type { RunHistory } from './contract/runs.ts';
 
 /**
  * Queries the runs on disk.

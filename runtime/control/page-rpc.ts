@@ -7,21 +7,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { answerRequest } from '../control/answer.ts';
-import type { CommandHost } from '../control/command.ts';
-import { onlyReads } from '../control/methods.ts';
-import {
-  formatError,
-  formatNotification,
-  maxLineLength,
-  type RpcRequest,
-  readMessage,
-  rpcCodes,
-} from '../control/protocol.ts';
-import { pageAccessOf } from './page-methods.ts';
-import { freshMs, type PageGuest } from './sessions.ts';
+import { pageAccessOf } from '../inspector/page-methods.ts';
+import { bodyOf } from '../inspector/server.ts';
+import { freshMs, type PageGuest } from '../inspector/sessions.ts';
+import { answerRequest } from './answer.ts';
+import type { CommandHost } from './command.ts';
+import { onlyReads } from './methods.ts';
+import { formatError, formatNotification, maxLineLength, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
 
-export interface PageRpcPorts {
+interface PageRpcPorts {
   readonly host: () => CommandHost;
   readonly redact: (text: string) => string;
 }
@@ -141,25 +135,6 @@ const subscriptions: ReadonlySet<string> = new Set([
 
 function isSubscription(method: string): boolean {
   return subscriptions.has(method);
-}
-
-/** Resolves with undefined for a longer body; the rest is then not read, and the answer closes the connection. */
-export async function bodyOf(
-  request: IncomingMessage,
-  response: ServerResponse,
-  maxBytes: number,
-): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) {
-      response.setHeader('connection', 'close');
-      return undefined;
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function end(response: ServerResponse, status: number, text: string): void {

@@ -3,7 +3,7 @@ import type { TargetRow } from '../../../runtime/control/contract/deliveries.ts'
 import type { CountedRoute } from '../../../runtime/control/contract/events.ts';
 import type { Health } from '../../../runtime/control/contract/overview.ts';
 import type { ServerRow } from '../../../runtime/control/contract/servers.ts';
-import { routeHealth, serverHealth, targetHealth, topOf } from '../../../runtime/inspector/overview-health.ts';
+import { routeHealth, serverHealth, targetHealth, topOf } from '../../../runtime/control/overview-health.ts';
 
 const route = { name: 'deploys', profile: 'default', enabled: true };
 const bucket = (delivered: number, failed: number) => ({ at: '', delivered, ignored: 0, open: 0, failed });

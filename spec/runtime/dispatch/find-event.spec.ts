@@ -3,8 +3,8 @@ import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { EventRecord } from '../../../machines/webhook/record.ts';
 import type { EventChoice } from '../../../runtime/control/contract/choices.ts';
-import { Refusal } from '../../../runtime/control/refusal.ts';
-import { createFindEvent, eventsOfId, type FoundEvent } from '../../../runtime/webhook/find-event.ts';
+import { Refusal } from '../../../runtime/control/contract/refusal.ts';
+import { createFindEvent, eventsOfId, type FoundEvent } from '../../../runtime/dispatch/find-event.ts';
 import { plainEvent } from '../../support/records.ts';
 
 type Rows = Readonly<Record<string, Partial<EventRecord>>>;

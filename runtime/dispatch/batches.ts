@@ -8,8 +8,8 @@ import type { Batch } from '../../machines/webhook/coalesce.ts';
 import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
-import { logUnforeseen } from '../dispatch/work-log.ts';
 import type { WorkPools } from '../system/work-pools.ts';
+import { logUnforeseen } from './work-log.ts';
 
 interface GroupPorts {
   readonly batches: Batches;

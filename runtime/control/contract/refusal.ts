@@ -1,7 +1,7 @@
 /** The error of a refused command: thrown by handlers, sent over the socket with its stable code. */
 
-import type { Result } from '../../machines/base/fault.ts';
-import type { FaultCode } from '../../machines/base/fault-catalogue.ts';
+import type { Result } from '../../../machines/base/fault.ts';
+import type { FaultCode } from '../../../machines/base/fault-catalogue.ts';
 
 export class Refusal extends Error {
   readonly code: string;

@@ -10,11 +10,11 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { type ChartPool, isPool, poolHandle } from '../../machines/base/pool.ts';
 import type { platformConnectionMachine } from '../../machines/dispatch/platform-connection.machine.ts';
 import type { serverConnectionMachine } from '../../machines/mcp/server-connection.machine.ts';
-import { countActors } from '../inspector/census.ts';
-import type { Health, Readiness } from '../inspector/wire.ts';
+import type { Health, Readiness } from '../control/contract/wire.ts';
 import type { McpView } from '../mcp/view.ts';
+import type { Measured, Metrics } from '../observe/metrics.ts';
 import { poolUnder } from '../system/pools.ts';
-import type { Measured, Metrics } from './metrics.ts';
+import { countActors } from './census.ts';
 
 interface HealthPorts {
   readonly root: () => AnyActorRef;
