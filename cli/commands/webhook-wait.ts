@@ -77,10 +77,9 @@ async function linesOf(
   const why = reason === undefined ? '' : `: ${oneLine(reason)}`;
   // By its key: a sender chooses the delivery id, which a shell would interpret.
   if (!passedOver.has(status)) return [`Came: ${oneLine(event)}. See it by: ${agentOf(gateway)} events show ${key}`];
-  if (status !== 'refused' && reason?.startsWith('handshake: ') === true) {
-    const { record } = await client.ask('webhook.delivery', { id: key, handshake: true });
-    return [oneLine(reason), ...(record.body === '' ? [] : [`  ${oneLine(record.body)}`])];
-  }
+  const shown = status === 'ignored' ? await client.ask('webhook.delivery', { id: key, handshake: true }) : undefined;
+  if (shown?.record.outcome === 'handshake')
+    return [oneLine(reason ?? ''), ...(shown.record.body === '' ? [] : [`  ${oneLine(shown.record.body)}`])];
   if (status !== 'refused') return [`${stateWords(status)}${why}`];
   if (isStray(row)) return [`refused at ${oneLine(row.route)}${why}`];
   const { refusals } = await client.ask('webhook.doctor', route);

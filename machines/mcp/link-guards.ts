@@ -29,8 +29,11 @@ const loaders = new RegExp(
   'i',
 );
 
-/** One sentence per lowered guard, beginning with the key; empty if the entry lowers none. */
-export function loweredGuards(config: JsonObject): readonly string[] {
+/**
+ * One sentence per lowered guard, beginning with the key; empty if the entry lowers none.
+ * @param isPlain includes those that a reader of the entry sees: its trust, and that it sets variables
+ */
+export function loweredGuards(config: JsonObject, isPlain = true): readonly string[] {
   const { trust, ssl_verify: verify, env, client_cert: cert, client_key: key, cross_origin_redirects: leads } = config;
   // The third of a list is the key's password.
   const files = [...textsOf(cert).slice(0, 2), ...textsOf(key)].map(wordInSentence);
@@ -38,7 +41,7 @@ export function loweredGuards(config: JsonObject): readonly string[] {
   const ruled = Array.isArray(config.approvals) && config.approvals.length > 0;
   const variables = isJsonObject(env) ? Object.keys(env).map(wordInSentence) : [];
   return [
-    ...(trust === undefined || trust === 'full' ? ['trust: its tools run without asking you.'] : []),
+    ...(isPlain && (trust === undefined || trust === 'full') ? ['trust: its tools run without asking you.'] : []),
     ...(ruled ? ['approvals: the calls that it lists run without asking you.'] : []),
     ...(verify === false ? ['ssl_verify: anyone between you and the server can read and change everything.'] : []),
     ...(typeof verify === 'string' ? [`ssl_verify: it trusts the certificates in ${wordInSentence(verify)}.`] : []),
@@ -51,7 +54,7 @@ export function loweredGuards(config: JsonObject): readonly string[] {
     ...(typeof config.cwd === 'string'
       ? [`cwd: the command starts in ${wordInSentence(config.cwd)}, and may load code from there.`]
       : []),
-    ...(variables.length > 0 ? [`env: it sets ${variables.join(', ')} for the command.`] : []),
+    ...(isPlain && variables.length > 0 ? [`env: it sets ${variables.join(', ')} for the command.`] : []),
     ...loadersOf(env).map(
       ([name, value]) => `env: ${name}=${wordInSentence(value)} can load other code into the command.`,
     ),

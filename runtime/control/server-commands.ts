@@ -163,6 +163,7 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
       ({ file, scope }) => file === configFile(profile) && scope.kind === 'server' && scope.server === name,
     ),
     lowers: loweredGuards(entry),
+    further: loweredGuards(entry, false),
     own_variables: variables.filter((variable) => ofFile.has(variable) && !elsewhere.has(variable)),
   };
 }

@@ -94,6 +94,8 @@ export interface ServerDetail {
   readonly findings: readonly Diagnostic[];
   /** A sentence for each setting that weakens a protection. */
   readonly lowers: readonly string[];
+  /** Those of them about neither its trust nor the names of its variables. */
+  readonly further: readonly string[];
   /** Variables of `.env` that only this entry refers to. */
   readonly own_variables: readonly string[];
 }

@@ -194,7 +194,7 @@ export function SettingsPanel({
   readonly row: ServerRow;
 }): JSX.Element | null {
   if (asked.kind !== 'there') return null;
-  const { entry, cwd, variables, lowers } = asked.value;
+  const { entry, cwd, variables, further } = asked.value;
   const isUrl = entry.command === undefined;
   const args = Array.isArray(entry.args) ? entry.args.map(String) : [];
   const given = Object.keys((isUrl ? entry.headers : entry.env) ?? {});
@@ -218,9 +218,7 @@ export function SettingsPanel({
   }
   const trust = entry.trust === undefined || entry.trust === 'full';
   facts.push(['Trust', trust ? 'Tools run without asking' : 'Asks before changes']);
-  for (const words of lowers.filter((one) => !one.startsWith('trust: ') && !one.startsWith('env: it sets'))) {
-    facts.push(['Note', words]);
-  }
+  for (const words of further) facts.push(['Note', words]);
   const status = /HTTP (\d{3})/.exec(row.error ?? '')?.[1];
   const exit = /exited with code (\d+)/.exec(row.error ?? '')?.[1];
   if (exit !== undefined) facts.push(['Exit code', exit]);
