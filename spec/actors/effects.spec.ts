@@ -14,6 +14,7 @@ import { defaultProfile } from '../../machines/base/names.ts';
 import { readingSubscriptions } from '../../machines/config/subscription.ts';
 import { makeHome } from '../support/home.ts';
 import { hasEnded, until } from '../support/processes.ts';
+import { plainRequest } from '../support/records.ts';
 
 const never = new AbortController().signal;
 
@@ -150,13 +151,9 @@ t.test('SCR-2 · a command is bounded in time and output and ends with its whole
 });
 
 const request: AgentRunRequest = {
-  runId: 'r1',
-  deliveryId: 'd1',
-  route: 'r',
+  ...plainRequest,
   event: 'e',
-  profile: defaultProfile,
   attempt: 2,
-  prompt: 'hello',
   toolsets: ['a', 'b'],
 };
 

@@ -3,12 +3,10 @@
 import t from 'tap';
 import type { Overview } from '../../runtime/control/contract/overview.ts';
 import type { RouteRow } from '../../runtime/control/contract/routes.ts';
-import { answerFor, calls, chromiumPath, goTo, noChromium, openInspector, refusal } from '../support/browser.ts';
+import { answerFor, calls, goTo, openInspector, options, refusal } from '../support/browser.ts';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { adapterOf, send } from '../support/webhook-adapter.ts';
-
-const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 t.test('a page with many routes', options, async (t) => {
   const peer = await started(t);

@@ -8,23 +8,13 @@ import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { OpenedEvent } from '../../runtime/control/contract/event-wire.ts';
 import type { Method, Params, Result } from '../../runtime/control/contract.ts';
-import {
-  answerFor,
-  axeFindings,
-  chromiumPath,
-  clippedParts,
-  goTo,
-  noChromium,
-  openInspector,
-} from '../support/browser.ts';
+import { answerFor, axeFindings, clippedParts, goTo, openInspector, options } from '../support/browser.ts';
 import { eventually, type Gateway, startGateway } from '../support/mcp/gateway.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi, slackError } from '../support/platforms/slack.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
 import { adapterOf, send, webhookSecret } from '../support/webhook-adapter.ts';
-
-const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 function configOf({ base }: FakePlatform): JsonObject {
   const slack = { deliver: 'slack', deliver_extra: { chat_id: slackApi.chat ?? '' } };

@@ -3,12 +3,11 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { axeFindings, chromiumPath, clippedParts, goTo, noChromium, openInspector } from '../support/browser.ts';
+import { axeFindings, clippedParts, goTo, openInspector, options } from '../support/browser.ts';
 import { eventually, startGateway } from '../support/mcp/gateway.ts';
 import { opened, sendReview } from '../support/page-scene.ts';
 import { adapterOf, send } from '../support/webhook-adapter.ts';
 
-const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const route = { prompt: 'Do {title}', deliver: 'log' };
 const routes = { reviews: { ...route, filters: [{ field: 'action', equals: 'opened' }] }, deploys: route };
 const webhook = adapterOf(routes, { rate_limit: 100_000 });

@@ -1,7 +1,7 @@
 /** The Nodes view of the inspector's page in a real browser, over two real daemons on a Postgres of their own. */
 
 import t from 'tap';
-import { axeFindings, calls, chromiumPath, clippedParts, goTo, noChromium, openInspector } from '../support/browser.ts';
+import { axeFindings, calls, clippedParts, goTo, options as inBrowser, openInspector } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { entryOf, eventually, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
@@ -13,7 +13,7 @@ const routes = {
   ping: { prompt: 'x', deliver: 'log' },
   builds: { prompt: 'x', deliver: 'log', coalesce: { key: 'branch', window_seconds: 300 } },
 };
-const options = chromiumPath === undefined ? { skip: noChromium } : { skip: withoutPostgres };
+const options = { skip: withoutPostgres, ...inBrowser };
 
 t.test(
   'SCA-3 · INS-2 · the page lists the gateways of the database, and shows the actors of another',

@@ -9,13 +9,12 @@ import { onlyReads } from '../../runtime/control/methods.ts';
 import {
   answerFor,
   axeFindings,
-  chromiumPath,
   clippedParts,
   goTo,
   linkOf,
-  noChromium,
   type OpenPage,
   openInspector,
+  options,
 } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { listenHttp } from '../support/http-listener.ts';
@@ -30,8 +29,6 @@ import { adapterOf, send, webhookSecret } from '../support/webhook-adapter.ts';
 /** Slack does not know the channel. */
 const toUnknown = { deliver: 'slack', deliver_extra: { chat_id: slackApi.unknown?.chat ?? '' } };
 const job = { id: 'off', name: 'off', schedule: '0 7 * * *', prompt: 'Look', deliver: 'log', enabled: false };
-const options = chromiumPath === undefined ? { skip: noChromium } : {};
-
 t.test('one daemon with work, a failing server, a failed delivery and an approval', async (t) => {
   const slack = await startPlatform(t, slackApi);
   const config = {

@@ -9,14 +9,13 @@ import type { ActorRow, SnapshotMessage } from '../../runtime/control/contract/w
 import {
   axeFindings,
   calls,
-  chromiumPath,
   clippedParts,
   goTo,
   holdAnswer,
   linkOf,
-  noChromium,
   openBlank,
   openInspector,
+  options,
 } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
@@ -29,8 +28,6 @@ import { startProtectedServer } from '../support/oauth/protected-server.ts';
 import { startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { inAllOnly } from '../support/tier.ts';
 import { adapterOf, send } from '../support/webhook-adapter.ts';
-
-const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 /** Two routes, one of which wants an `action`; the inspector at a free port. */
 function configOf(port = 0): JsonObject {

@@ -4,14 +4,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { valueAt } from '../../machines/config/edit.ts';
-import { axeFindings, chromiumPath, goTo, holdAnswer, noChromium, openInspector } from '../support/browser.ts';
+import { axeFindings, goTo, holdAnswer, openInspector, options } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { entryOf, eventually, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { postSigned } from '../support/sign.ts';
 import { webhookSecret } from '../support/webhook-adapter.ts';
-
-const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, async (t) => {
   const peer = await started(t);

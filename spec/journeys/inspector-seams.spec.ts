@@ -5,7 +5,7 @@
 
 import t from 'tap';
 import type { Timeline } from '../../runtime/control/contract/wire.ts';
-import { chromiumPath, goTo, noChromium, openInspector } from '../support/browser.ts';
+import { goTo, openInspector, options } from '../support/browser.ts';
 import { startDaemon } from '../support/daemon.ts';
 import { hasty } from '../support/delivering.ts';
 import { makeHome } from '../support/home.ts';
@@ -14,8 +14,6 @@ import { startModelServer } from '../support/model-server.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi, slackError } from '../support/platforms/slack.ts';
 import { adapterOf, send } from '../support/webhook-adapter.ts';
-
-const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 t.test('one daemon that delivers and asks', options, async (t) => {
   const slack = await startPlatform(t, slackApi);

@@ -6,20 +6,18 @@ import {
   answerFor,
   axeFindings,
   calls,
-  chromiumPath,
   clippedParts,
   goTo,
   holdAnswer,
   linkOf,
-  noChromium,
   openInspector,
+  options,
   refusal,
 } from '../support/browser.ts';
 import { makeHome } from '../support/home.ts';
 import { commandOf, eventually, type Gateway, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 
-const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const secret = 'hunter2-of-the-servers-spec';
 
 const peer = commandOf(stdioPeer()) as { readonly command: string; readonly args: readonly string[] };

@@ -11,15 +11,14 @@ import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import {
   axeFindings,
-  chromiumPath,
   clippedParts,
   goTo,
   linkOf,
-  noChromium,
   type OpenPage,
   openBlank,
   openContext,
   openInspector,
+  options,
 } from '../support/browser.ts';
 import { runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
@@ -30,7 +29,6 @@ import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { startThief, tryHeard } from '../support/thief.ts';
 import { makeCertificates } from '../support/tls.ts';
 
-const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const configOf = (port: number): JsonObject => ({ inspector: { port }, agent: { runner: 'echo' } });
 const live = (page: OpenPage['page']) =>
   page

@@ -1,12 +1,11 @@
 /** The connection of the inspector's page in a real browser: refused because there are too many, or cut within an answer. */
 
 import t from 'tap';
-import { calls, chromiumPath, goTo, linkOf, noChromium, openBlank, openInspector } from '../support/browser.ts';
+import { calls, goTo, linkOf, openBlank, openInspector, options } from '../support/browser.ts';
 import { openPage } from '../support/inspector.ts';
 import { startGateway } from '../support/mcp/gateway.ts';
 import { adapterOf, send } from '../support/webhook-adapter.ts';
 
-const options = chromiumPath === undefined ? { skip: noChromium } : {};
 const config = { inspector: { port: 0 } };
 
 t.test('INS-2 · a page that is one too many says so, and connects once another is closed', options, async (t) => {

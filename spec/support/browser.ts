@@ -15,7 +15,8 @@ import { chromiumPath, noChromium } from './chromium.ts';
 import { eventually, type Gateway } from './mcp/gateway.ts';
 import { deferred } from './turns.ts';
 
-export { chromiumPath, noChromium };
+/** For a test that needs a browser. */
+export const options = chromiumPath === undefined ? { skip: noChromium } : {};
 
 const flags =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';

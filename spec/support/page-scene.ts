@@ -2,12 +2,11 @@
 
 import type { Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { type Answer, chromiumPath, goTo, noChromium, openInspector } from './browser.ts';
+import { type Answer, goTo, openInspector, options } from './browser.ts';
 import { type Gateway, startGateway } from './mcp/gateway.ts';
 import { adapterOf, send } from './webhook-adapter.ts';
 
-/** For a spec that needs a browser. */
-export const options = chromiumPath === undefined ? { skip: noChromium } : {};
+export { options };
 
 /** A gateway that shows its page, and answers events by itself. */
 export const config = { inspector: { port: 0 }, agent: { runner: 'echo' } };

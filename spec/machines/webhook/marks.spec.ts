@@ -23,17 +23,12 @@ import {
   type RunRecord,
 } from '../../../machines/webhook/record.ts';
 import { fc, runs } from '../../support/property.ts';
-import { plainDelivery, plainRun } from '../../support/records.ts';
+import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
 
 const event: EventRecord = {
-  deliveryId: 'd',
-  route: 'r',
-  profile: 'default',
-  event: 'push',
+  ...plainEvent,
   status: 'ignored',
   receivedAtMs: 1,
-  headers: {},
-  body: '',
 };
 const marksOf = (key: string, change: object): object => {
   const { ofWork, ...others } = marksOfEvent(key, { ...event, ...change } as unknown as JsonObject);

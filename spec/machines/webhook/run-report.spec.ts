@@ -2,19 +2,17 @@ import t from 'tap';
 import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { progressReport } from '../../../machines/webhook/run-notices.ts';
 import { runReport } from '../../../machines/webhook/run-report.ts';
-import { plainEvent, plainRun } from '../../support/records.ts';
+import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
 
 const delivery: DeliveryRecord = {
+  ...plainDelivery,
   eventKey: 'e1',
   runKey: 'r1',
   deliveryId: 'd1',
-  profile: 'default',
   route: 'builds',
-  event: 'push',
   target: 'http',
   status: 'sending',
   text: 'Done.',
-  extra: {},
   queuedAtMs: 1_793_707_200_000,
 };
 const run: RunRecord = { ...plainRun, status: 'delivering', attempt: 2 };

@@ -18,26 +18,21 @@ import type { Exchanges } from '../../../runtime/webhook/exchanges.ts';
 import { openKeeper } from '../../support/keeper.ts';
 import { fakePool } from '../../support/pools.ts';
 import { until } from '../../support/processes.ts';
+import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
 import { turn } from '../../support/turns.ts';
 
 const log: Logger = { log: () => {}, warnOnce: () => {} };
 
 const event: EventRecord = {
+  ...plainEvent,
   deliveryId: 'd1',
-  route: 'r',
-  profile: 'default',
-  event: 'push',
-  status: 'accepted',
   receivedAtMs: 1_000,
-  headers: {},
   body: '{"a":1}',
   prompt: 'the prompt',
 };
 const run: RunRecord = {
+  ...plainRun,
   eventKey: 'e1',
-  profile: 'default',
-  route: 'r',
-  kind: 'agent',
   status: 'delivered',
   attempt: 1,
   queuedAtMs: 1_000,
@@ -46,16 +41,13 @@ const run: RunRecord = {
   response: 'said',
 };
 const delivery: DeliveryRecord = {
+  ...plainDelivery,
   eventKey: 'e1',
   runKey: 'e1',
   deliveryId: 'd1',
-  profile: 'default',
-  route: 'r',
-  event: 'push',
   target: 'log',
   status: 'delivered',
   text: 'said',
-  extra: {},
   queuedAtMs: 2_500,
 };
 

@@ -4,15 +4,13 @@ import type { OutcomeKind } from '../../../machines/webhook/reply.ts';
 import { openEvent } from '../../../runtime/inspector/event-opened.ts';
 import { timelineOf } from '../../../runtime/inspector/timeline.ts';
 import { noWork, type TimelineSources } from '../../../runtime/inspector/timeline-sources.ts';
+import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
 
 const event: EventRecord = {
+  ...plainEvent,
   deliveryId: 'd1',
   route: 'gh',
-  profile: 'default',
-  event: 'push',
-  status: 'accepted',
   receivedAtMs: 1_000,
-  headers: {},
   body: '{"x":1}',
   scheme: 'github',
   prompt: 'Look at x',
@@ -20,25 +18,19 @@ const event: EventRecord = {
   work: 'k1',
 };
 const run: RunRecord = {
+  ...plainRun,
   eventKey: 'k1',
-  profile: 'default',
   route: 'gh',
-  kind: 'agent',
-  status: 'queued',
-  attempt: 0,
   queuedAtMs: 1_010,
 };
 const delivery: DeliveryRecord = {
+  ...plainDelivery,
   eventKey: 'k1',
   runKey: 'k1',
   deliveryId: 'd1',
-  profile: 'default',
   route: 'gh',
-  event: 'push',
   target: 'sms',
-  status: 'queued',
   text: 'done',
-  extra: {},
   queuedAtMs: 1_500,
 };
 
