@@ -6,7 +6,7 @@ import { relative } from 'node:path';
 import t from 'tap';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { GatewayStatus } from '../../runtime/control/contract/gateway.ts';
-import { askCli, runCli, startBlocked, startDaemon } from '../support/daemon.ts';
+import { askCli, main, runCli, startBlocked, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
@@ -17,8 +17,6 @@ import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
 interface Coverage {
   readonly result: readonly { readonly url: string }[];
 }
-
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
 t.test(
   'CON-1 · CLI-2 · help, version, usage errors and a daemon that does not run have their exit codes',

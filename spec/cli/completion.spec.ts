@@ -3,10 +3,9 @@ import { chmodSync, existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import t from 'tap';
 import { completionScripts } from '../../cli/commands/completion.ts';
-import { runCli, startDaemon } from '../support/daemon.ts';
+import { main, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
 const config = `platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: completed-secret-1, routes: {github: {prompt: p, description: code host}}}}}
 mcp_servers: {off: {command: "true", enabled: false}}
 `;

@@ -6,12 +6,12 @@ import { explainDelivery } from '../../cli/commands/inspect-why.ts';
 import { widthOf } from '../../cli/text-width.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import { stageCommand } from '../support/command-stage.ts';
+import { main } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { startGateway } from '../support/mcp/gateway.ts';
 import { until } from '../support/processes.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
 const only = hasTerminal ? {} : { skip: 'this machine has no script that runs a command' };
 
 const row = (id: string) => ({ id, parent: null, machine: 'connection', state: 'failed', since: 0, tags: ['failed'] });

@@ -2,9 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { askCli, runCli } from '../support/daemon.ts';
+import { askCli, main, runCli } from '../support/daemon.ts';
 
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
 const linkTo = (name: string, config: object): string =>
   `agent://mcp/install?name=${name}&config=${Buffer.from(JSON.stringify(config)).toString('base64url')}`;
 

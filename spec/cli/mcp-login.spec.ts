@@ -7,11 +7,10 @@ import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { homePaths } from '../../machines/config/profile.ts';
+import { main } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { installBrowser, startCli } from '../support/oauth/login-cli.ts';
-
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
 type Step =
   | { readonly report: JsonObject }

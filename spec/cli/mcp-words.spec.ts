@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import t from 'tap';
 import { listServers } from '../../cli/commands/mcp.ts';
 import { stageCommand } from '../support/command-stage.ts';
+import { main } from '../support/daemon.ts';
 import { commandOf, entryOf, startGateway } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { listingPeer } from '../support/mcp/listing-peer.ts';
@@ -10,8 +11,6 @@ import { invisibleWords } from '../support/mcp/odd-tools.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { until } from '../support/processes.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
-
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
 t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls and logs', async (t) => {
   const peer = await started(t, { tools: ['echo', 'add', 'fail', 'log'] });

@@ -3,9 +3,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { valueAt } from '../../machines/config/edit.ts';
+import { main } from '../support/daemon.ts';
 import {
   cached,
   commandOf,
@@ -21,8 +21,6 @@ import {
 import { started } from '../support/mcp/http-peer.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { numbersIn } from '../support/processes.ts';
-
-const main = fileURLToPath(new URL('../../cli/main.js', import.meta.url));
 
 /** A command that goes on until it is ended, and the lines that it has printed. */
 function watching(t: Test, gateway: Gateway, ...words: readonly string[]): { child: ChildProcess; lines: string[] } {

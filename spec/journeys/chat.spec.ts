@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { askCli, type CliResult, type Daemon, runCli, startDaemon } from '../support/daemon.ts';
+import { askCli, type CliResult, type Daemon, main, runCli, startDaemon } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { controlOf } from '../support/mcp/gateway.ts';
 import { type AskedModel, type ModelReply, type ModelServer, startModelServer } from '../support/model-server.ts';
@@ -17,7 +17,6 @@ import { inAllOnly } from '../support/tier.ts';
 import { webhookConfig, secret as webhookSecret } from '../support/webhook-home.ts';
 
 const files = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-filesystem/dist/index.js'));
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
 const secret = 'sk-0123456789abcdefghijkl';
 const folder = join(process.cwd(), 'dist', 'spec');
 

@@ -2,11 +2,9 @@ import { spawn } from 'node:child_process';
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { type CliResult, followDaemon } from '../support/daemon.ts';
+import { type CliResult, followDaemon, main } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { postSigned } from '../support/sign.ts';
-
-const main = new URL('../../cli/main.js', import.meta.url).pathname;
 
 /** Starts the command line as a user whose umask keeps nobody out. */
 function spawnWide(words: readonly string[], home: string) {

@@ -5,9 +5,8 @@ import { StdioClientTransport as ModernStdio } from '@modelcontextprotocol/clien
 import { Client as LegacyClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as LegacyStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { Test } from 'tap';
+import { main } from '../daemon.ts';
 import type { Gateway } from './gateway.ts';
-
-const main = new URL('../../../cli/main.js', import.meta.url).pathname;
 
 /** How a program starts it, with further words such as `--toolsets`. */
 export function serveCommand({ home }: Gateway, ...more: readonly string[]) {

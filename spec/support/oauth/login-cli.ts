@@ -5,9 +5,9 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import type { CliResult } from '../daemon.ts';
+import { main } from '../daemon.ts';
 import type { TestHome } from '../home.ts';
 
-const main = new URL('../../../cli/main.js', import.meta.url).pathname;
 const fakeBrowser = new URL('./fake-browser.js', import.meta.url).pathname;
 
 export interface RunningCli {
