@@ -192,6 +192,30 @@ export function describeFailure(server: string, failures: readonly ConnectFailur
   return `${prefix}${[whats.join('; then '), [...cures].join(', or ')].filter((part) => part !== '').join('; ')}`;
 }
 
+export interface ShownFailure {
+  readonly why: string;
+  readonly http_status?: number;
+  readonly exit_code?: number;
+}
+
+/** Why a server takes no calls, for readers that see its name and have buttons instead of commands, with its numbers. */
+export function shownFailure(server: string, error: string): ShownFailure {
+  const prefix = `mcp server "${server}": `;
+  const words = (error.startsWith(prefix) ? error.slice(prefix.length) : error)
+    .split('; ')
+    .filter((part) => !/^(?:or )?(?:read|run) `agent /.test(part))
+    .join('; ')
+    .replace(/,? or run `agent [^`]*`/, '');
+  const isOfServer = /^(?:answered|is|does|offers|cannot|needs|has|its) /.test(words);
+  const [, status] = /HTTP (\d{3})/.exec(error) ?? [];
+  const [, code] = /exited with code (\d+)/.exec(error) ?? [];
+  return {
+    why: /^command /.test(words) ? `The ${words}` : isOfServer ? `The server ${words}` : words,
+    ...(status === undefined ? {} : { http_status: Number(status) }),
+    ...(code === undefined ? {} : { exit_code: Number(code) }),
+  };
+}
+
 function whatOf(failure: ConnectFailure): string {
   switch (failure.kind) {
     case 'rpc':

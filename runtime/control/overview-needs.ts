@@ -149,12 +149,12 @@ function routeNeed({ route, profile, share, example, isOfSeveral = false }: Need
   };
 }
 
-function serverNeed({ name, profile, error, since }: ServerRow): Need {
+function serverNeed({ name, profile, failure, since }: ServerRow): Need {
   return {
     id: `server/${profile}/${name}`,
     kind: 'server',
     title: `Server ${name}${ofProfile(profile)} is failing`,
-    reason: withoutSubject(error ?? '', `mcp server "${name}"`),
+    reason: failure?.why ?? '',
     since,
     action: { label: 'Open log', place: placeOf('servers', profile, name) },
   };
@@ -171,12 +171,15 @@ function targetNeed({ name, title, profile, error, since }: TargetRow): Need {
   };
 }
 
-function loginNeed({ name, profile, error, since }: ServerRow): Need {
+function loginNeed({ name, profile, failure, since }: ServerRow): Need {
   return {
     id: `login/${profile}/${name}`,
     kind: 'login',
     title: `Server ${name}${ofProfile(profile)} needs a login`,
-    reason: withoutSubject(error ?? '', `mcp server "${name}"`),
+    reason:
+      failure?.why === 'The server needs a login'
+        ? 'Its tools cannot be called until you log in.'
+        : (failure?.why ?? ''),
     since,
     action: { label: 'Log in', place: placeOf('servers', profile, name) },
   };

@@ -7,6 +7,7 @@
 import { readLog } from '../../actors/line-log.ts';
 import type { ServerTool } from '../../machines/agent/toolset.ts';
 import type { Json } from '../../machines/base/json.ts';
+import { shownFailure } from '../../machines/mcp/connect-failure.ts';
 import { isAsleep, isReachable } from '../../machines/mcp/connection-state.ts';
 import { joinInstructions } from '../../machines/mcp/instructions.ts';
 import type { ListName } from '../../machines/mcp/offers.ts';
@@ -100,6 +101,7 @@ export function createMcpView(
         const settings = reconcile.settings(profile, server);
         const unset = settings?.unset ?? [];
         const why = value === 'stopping' ? leaving.why : whyOf(context, steadyMs());
+        const error = why === null ? undefined : redactor.text(why);
         const row: ServerRow = {
           name: server,
           profile,
@@ -111,7 +113,7 @@ export function createMcpView(
           since: new Date(since).toISOString(),
           ...(context.failures === 0 ? {} : { failures: context.failures }),
           ...(isWaiting(value, context) ? { next_at: new Date(since + context.retryMs).toISOString() } : {}),
-          ...(why === null ? {} : { error: redactor.text(why) }),
+          ...(error === undefined ? {} : { error, failure: shownFailure(server, error) }),
           ...(unset.length === 0 ? {} : { unset: unset.map((words) => redactor.text(words)) }),
           ...(leftOut.length === 0 ? {} : { left_out: leftOut.map((words) => redactor.text(words)) }),
         };

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import type { Diagnostic } from '../../../machines/config/diagnostic.ts';
 import type { VariableSource } from '../../../machines/config/shown-settings.ts';
 import type { CallFault } from '../../../machines/mcp/call-faults.ts';
+import type { ShownFailure } from '../../../machines/mcp/connect-failure.ts';
 import type { InProfile } from './choices.ts';
 
 export interface ServerChoice extends InProfile {
@@ -61,6 +62,7 @@ export interface ServerRow {
   /** The time of the next attempt, if one is planned. */
   readonly next_at?: string;
   readonly error?: string;
+  readonly failure?: ShownFailure;
   /** Its references to variables that are not set. */
   readonly unset?: readonly string[];
   /** The tools that are left out, and why, and the patterns of the filter that match none. */

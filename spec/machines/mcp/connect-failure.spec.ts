@@ -6,6 +6,7 @@ import {
   describeFailure,
   isPermanent,
   isSessionExpiry,
+  shownFailure,
 } from '../../../machines/mcp/connect-failure.ts';
 import { readServerSettings } from '../../../machines/mcp/server-settings.ts';
 import { fc } from '../../support/property.ts';
@@ -348,5 +349,23 @@ t.test('OAU-2 · LIF-7 · a disk that takes no token is no trouble of the networ
     describeFailure('hub', [failure], { profile: 'default', hasLog: true }),
     'mcp server "hub": it cannot be written; free some room',
   );
+  t.end();
+});
+
+t.test('INS-4 · LIF-1 · readers with buttons get a sentence without name and commands, and the numbers in it', (t) => {
+  const rows = [
+    [
+      'answered HTTP 503: busy; read `agent mcp logs hub`',
+      { why: 'The server answered HTTP 503: busy', http_status: 503 },
+    ],
+    ['needs a login; run `agent mcp login hub`', { why: 'The server needs a login' }],
+    [
+      'answered HTTP 401; check headers, or run `agent mcp login hub`',
+      { why: 'The server answered HTTP 401; check headers' },
+    ],
+    ['command ended: it exited with code 4', { why: 'The command ended: it exited with code 4', exit_code: 4 }],
+    ['TLS handshake failed', { why: 'TLS handshake failed' }],
+  ] as const;
+  for (const [words, shown] of rows) t.match(shownFailure('hub', `mcp server "hub": ${words}`), shown);
   t.end();
 });

@@ -126,8 +126,11 @@ t.test('INS-4 · each need has a title, a reason, a time and the one place that 
   });
   t.match(unsure, { kind: 'unconfirmed', title: '1 delivery unconfirmed: Slack: no' });
 
-  const [broken] = needsOf({ ...nothing, servers: [server('b', 'failed', 'mcp server "b": cannot start')] });
-  t.match(broken, { reason: 'cannot start', action: { label: 'Open log', place: 'servers/default/b' } });
+  const failure = { why: 'The server needs a login' };
+  const servers = ['failed', 'needsLogin'].map((state) => ({ ...server('b', state), failure }));
+  const [broken, locked] = needsOf({ ...nothing, servers });
+  t.match(broken, { reason: failure.why, action: { label: 'Open log', place: 'servers/default/b' } });
+  t.match(locked, { reason: 'Its tools cannot be called until you log in.', action: { label: 'Log in' } });
   const [config] = needsOf({ ...nothing, faults: ['one', 'two'] });
   t.match(config, { title: '2 configuration errors', reason: 'one' });
   t.end();

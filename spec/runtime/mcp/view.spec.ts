@@ -85,6 +85,7 @@ t.test('LIF-1 · CON-4 · each connection is a row with its state, since when an
       tools: 2,
       since: '1970-01-01T00:00:01.000Z',
       error: 'HTTP 403: token [redacted] is not allowed',
+      failure: { why: 'HTTP 403: token [redacted] is not allowed', http_status: 403 },
     },
     {
       name: 'a',

@@ -56,17 +56,9 @@ export function serverLine(row: ServerRow): string {
   return (isFailing(row) ? whyOf(row) : '') || serverState(row);
 }
 
-/** Returns why it takes no calls, as a sentence, without terminal commands, for which the page has buttons. */
-export function whyOf({ name, error = '' }: Pick<ServerRow, 'error' | 'name'>): string {
-  const place = `mcp server "${name}": `;
-  const words = (error.startsWith(place) ? error.slice(place.length) : error)
-    .split('; ')
-    .filter((part) => !/^(?:or )?(?:read|run) `agent /.test(part))
-    .join('; ')
-    .replace(/,? or run `agent [^`]*`/, '');
-  if (/^command /.test(words)) return `The ${words}`;
-  if (/^(?:answered|is|does|offers|cannot|needs|has|its) /.test(words)) return `The server ${words}`;
-  return sentenceCase(words);
+/** Returns why it takes no calls, as a sentence. */
+export function whyOf({ failure }: ServerRow): string {
+  return sentenceCase(failure?.why ?? '');
 }
 
 /** Returns the server's own name of a registered tool: `create_review` for `mcp__github__create_review`. */

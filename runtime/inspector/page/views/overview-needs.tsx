@@ -8,7 +8,6 @@ import { formatFull, sentenceCase } from '../data/format.ts';
 import { hashTo } from '../data/hash.ts';
 import type { Overview } from '../data/overview.ts';
 import { timeWords } from '../data/overview-words.ts';
-import { whyOf } from '../data/server-words.ts';
 import { useMayAct } from '../parts/acts.tsx';
 import { withCode } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
@@ -114,10 +113,6 @@ function NeedRow({ need, isFirst }: { readonly need: Need; readonly isFirst: boo
   );
 }
 
-/** Returns a reason without the command that the button replaces; the title already says that a login is needed. */
 function reasonOf({ kind, reason }: Need): string {
-  if (kind === 'target') return sentenceCase(reason);
-  if (kind !== 'server' && kind !== 'login') return reason;
-  const why = whyOf({ name: '', error: reason });
-  return why === 'The server needs a login' ? 'Its tools cannot be called until you log in.' : why;
+  return /^(?:target|server|login)$/.test(kind) ? sentenceCase(reason) : reason;
 }

@@ -219,8 +219,7 @@ export function SettingsPanel({
   const trust = entry.trust === undefined || entry.trust === 'full';
   facts.push(['Trust', trust ? 'Tools run without asking' : 'Asks before changes']);
   for (const words of further) facts.push(['Note', words]);
-  const status = /HTTP (\d{3})/.exec(row.error ?? '')?.[1];
-  const exit = /exited with code (\d+)/.exec(row.error ?? '')?.[1];
+  const { exit_code: exit, http_status: status } = row.failure ?? {};
   if (exit !== undefined) facts.push(['Exit code', exit]);
   if (status !== undefined) facts.push(['HTTP status', status]);
   return (
