@@ -8,7 +8,7 @@ import { homePaths } from '../../machines/config/profile.ts';
 import type { GatewayStatus } from '../../runtime/control/contract/gateway.ts';
 import { askCli, main, runCli, startBlocked, startDaemon } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
-import { hasEnded, numbersIn, until } from '../support/processes.ts';
+import { collected, hasEnded, numbersIn, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { hasTerminal } from '../support/terminal.ts';
 import { cliJson, secret, webhookConfig } from '../support/webhook-home.ts';
@@ -104,15 +104,12 @@ t.test('CLI-6 · CLI-2 · Ctrl-C ends a command that waits for an answer', async
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk;
-  });
+  const said = collected(child.stderr);
   const [socket] = (await connected) as [Socket];
   t.teardown(() => socket.destroy());
   child.kill('SIGINT');
   t.same(await once(child, 'close'), [130, null]);
-  t.equal(said, 'Cancelled.\n');
+  t.equal(said(), 'Cancelled.\n');
 });
 
 t.test('CLI-6 · CLI-1 · Ctrl-C at a start in the background ends what was started', async (t) => {
@@ -130,10 +127,7 @@ t.test('CLI-6 · CLI-1 · Ctrl-C at a start in the background ends what was star
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk;
-  });
+  const said = collected(child.stderr);
   await until(() => numbersIn(`${home.path}/pid`).length > 0);
   const [pid = 0] = numbersIn(`${home.path}/pid`);
   t.teardown(() => {
@@ -141,7 +135,7 @@ t.test('CLI-6 · CLI-1 · Ctrl-C at a start in the background ends what was star
   });
   child.kill('SIGINT');
   t.same(await once(child, 'close'), [130, null]);
-  t.equal(said, 'Cancelled.\n');
+  t.equal(said(), 'Cancelled.\n');
   await until(() => hasEnded(pid));
   t.equal(readFileSync(`${home.path}/by`, 'utf8'), 'SIGTERM');
 });

@@ -9,7 +9,7 @@ import { stageCommand } from '../support/command-stage.ts';
 import { main } from '../support/daemon.ts';
 import { makeHome } from '../support/home.ts';
 import { startGateway } from '../support/mcp/gateway.ts';
-import { until } from '../support/processes.ts';
+import { collected, until } from '../support/processes.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 
 const only = hasTerminal ? {} : { skip: 'this machine has no script that runs a command' };
@@ -103,14 +103,11 @@ t.test('INS-2 · CLI-6 · no line of the tree fills the last column, where its e
     env: { ...process.env, TERM: 'xterm', NO_COLOR: '1', AGENT_HOME: home },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
-  await until(() => text.includes('\u001b[J'));
+  const text = collected(child.stdout);
+  await until(() => text().includes('\u001b[J'));
   child.stdin.write('q');
   await once(child, 'close');
-  const screen = text.slice(text.indexOf('\u001b[H') + 3, text.indexOf('\u001b[J'));
+  const screen = text().slice(text().indexOf('\u001b[H') + 3, text().indexOf('\u001b[J'));
   const lines = screen.replaceAll('\u001b[K', '').split(/\r*\n/);
   t.match(lines[1], /^connections\/here {2}failed .*x…$/);
   for (const one of lines) t.ok(widthOf(one) < 40, one);
@@ -130,22 +127,19 @@ t.test('INS-2 · CLI-6 · Ctrl-Z stops the tree on a restored terminal, and fg d
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   t.teardown(() => child.kill('SIGKILL'));
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
-  await until(() => text.includes('\u001b[J'));
+  const text = collected(child.stdout);
+  await until(() => text().includes('\u001b[J'));
   child.stdin.write('\u001a');
-  await until(() => text.includes('\u001b[J', text.indexOf('behind') + 1) && text.includes('behind'));
-  const [before = '', background = '', after = ''] = text.split(/stopped|behind/);
+  await until(() => text().includes('\u001b[J', text().indexOf('behind') + 1) && text().includes('behind'));
+  const [before = '', background = '', after = ''] = text().split(/stopped|behind/);
   const [, left = ''] = before.split('\u001b[?25h\u001b[?1049l');
   t.match(left, / icanon /, 'the cursor, the screen and the lines are back');
   t.notMatch(background, '\u001b[?1049h', 'bg takes no screen from the shell');
   t.match(after, /connections\/here/);
   // Without raw mode the shell's terminal would wait for Enter.
   child.stdin.write('q');
-  await until(() => text.includes('over'));
-  t.match(text.split('\u001b[?1049l').at(-1), / icanon /);
+  await until(() => text().includes('over'));
+  t.match(text().split('\u001b[?1049l').at(-1), / icanon /);
 });
 
 t.test('INS-2 · CLI-6 · Ctrl-Z changes nothing where no shell could continue the tree', only, async (t) => {

@@ -11,6 +11,7 @@ import { main } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { installBrowser, startCli } from '../support/oauth/login-cli.ts';
+import { collected } from '../support/processes.ts';
 
 type Step =
   | { readonly report: JsonObject }
@@ -135,17 +136,14 @@ t.test(
       env: { ...process.env, AGENT_HOME: home.path, NO_COLOR: '1' },
       stdio: ['pipe', 'pipe', 'ignore'],
     });
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-    });
+    const text = collected(child.stdout);
     const ended = new Promise((resolve) => child.once('close', resolve));
-    await eventually(() => /good for 4:5\d/.test(text));
+    await eventually(() => /good for 4:5\d/.test(text()));
     // Ctrl-C, as a terminal sends it.
     child.stdin.write('\u0003');
     await ended;
-    t.match(text, /good for 5:00\./);
-    t.ok(text.includes('\r\u001b[Kagent: hub: the login was cancelled'), 'the line is taken away before the outcome');
+    t.match(text(), /good for 5:00\./);
+    t.ok(text().includes('\r\u001b[Kagent: hub: the login was cancelled'), 'the line is taken away before the outcome');
   },
 );
 

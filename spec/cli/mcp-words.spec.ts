@@ -9,7 +9,7 @@ import { started } from '../support/mcp/http-peer.ts';
 import { listingPeer } from '../support/mcp/listing-peer.ts';
 import { invisibleWords } from '../support/mcp/odd-tools.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
-import { until } from '../support/processes.ts';
+import { collected, until } from '../support/processes.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 
 t.test('CLI-5 · CLI-2 · what a person reads of the servers, their tools, calls and logs', async (t) => {
@@ -91,15 +91,12 @@ t.test('TRU-3 · SRV-1 · CLI-5 · questions are listed, shown, watched and answ
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   t.teardown(() => watching.kill('SIGKILL'));
-  let seen = '';
-  watching.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    seen += chunk;
-  });
+  const seen = collected(watching.stdout);
 
   const call = gateway.call('mcp__notes__ask');
   const question = await gateway.asked();
   // Whoever begins to watch after the answer never sees it.
-  await until(() => seen.includes(question.id));
+  await until(() => seen().includes(question.id));
   t.match((await gateway.cli('approvals', 'list')).stdout, new RegExp(`${question.id} .*notes +mcp__notes__ask`));
   t.match((await gateway.cli('approvals', 'show', question.id)).stdout, /Asks for a form[\s\S]*expires in \d+s/);
   t.match(await gateway.cli('approvals', 'approve', question.id), { code: 0, stdout: `Approved ${question.id}.\n` });
@@ -127,17 +124,14 @@ t.test('TRU-3 · SRV-1 · CLI-5 · questions are listed, shown, watched and answ
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   t.teardown(() => calling.kill('SIGKILL'));
-  let said = '';
-  calling.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk;
-  });
+  const said = collected(calling.stderr);
   const third = await gateway.asked();
   await gateway.cli('approvals', 'deny', third.id);
   t.same(await once(calling, 'close'), [1, null]);
-  t.match(said, new RegExp(`^waits for approval ${third.id}: \`agent approvals\`\\nagent: .*\\[approval_denied\\]`));
+  t.match(said(), new RegExp(`^waits for approval ${third.id}: \`agent approvals\`\\nagent: .*\\[approval_denied\\]`));
 
-  await until(() => seen.includes(second.id));
-  const ids = seen
+  await until(() => seen().includes(second.id));
+  const ids = seen()
     .trim()
     .split('\n')
     .map((line) => (JSON.parse(line) as { id: string }).id);

@@ -10,7 +10,7 @@ import { askCli, type CliResult, type Daemon, main, runCli, startDaemon } from '
 import { makeHome, type TestHome } from '../support/home.ts';
 import { controlOf } from '../support/mcp/gateway.ts';
 import { type AskedModel, type ModelReply, type ModelServer, startModelServer } from '../support/model-server.ts';
-import { until } from '../support/processes.ts';
+import { collected, until } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { hasTerminal, startTerminal } from '../support/terminal.ts';
 import { inAllOnly } from '../support/tier.ts';
@@ -260,14 +260,11 @@ t.test('CLI-3 · CLI-4 · INS-1 · a session is a machine that ends with its con
 /** A chat whose input and output are pipes. */
 function pipedChat(t: Test, home: string) {
   const child = spawn(process.execPath, [main, 'chat'], { env: { ...process.env, AGENT_HOME: home } });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk;
-  });
+  const said = collected(child.stderr);
   child.stdout.resume();
   const exited = new Promise((resolve) => child.once('close', resolve));
   t.teardown(() => child.kill('SIGKILL'));
-  return { child, exited, stderr: () => said };
+  return { child, exited, stderr: said };
 }
 
 t.test(

@@ -21,6 +21,7 @@ import { type CliResult, type Daemon, followDaemon, main } from '../support/daem
 import { makeHome } from '../support/home.ts';
 import { commandOf, eventually } from '../support/mcp/gateway.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { collected } from '../support/processes.ts';
 import { postSigned } from '../support/sign.ts';
 import { inAllOnly } from '../support/tier.ts';
 import { adapterOf } from '../support/webhook-adapter.ts';
@@ -167,16 +168,10 @@ async function stage(t: Test, name: string): Promise<Stage> {
 }
 
 async function ended(child: ReturnType<typeof spawn>): Promise<CliResult> {
-  let stdout = '';
-  let stderr = '';
-  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
+  const stdout = collected(child.stdout);
+  const stderr = collected(child.stderr);
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, stdout, stderr };
+  return { code, stdout: stdout(), stderr: stderr() };
 }
 
 /** The text of a file, once there is one. */

@@ -17,6 +17,7 @@ import {
   startScriptedServer,
 } from '../support/oauth/scripted-server.ts';
 import { follow, type OauthStage, oauthStage } from '../support/oauth/stage.ts';
+import { collected } from '../support/processes.ts';
 import { isEachTier } from '../support/tier.ts';
 
 await pinnedTurn();
@@ -62,14 +63,11 @@ async function racer(t: Test, stage: OauthStage<unknown>, calls: number): Promis
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   t.teardown(() => void process_.kill('SIGKILL'));
-  let text = '';
-  process_.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
+  const text = collected(process_.stdout);
   const outcomes = new Promise<readonly unknown[]>((resolve) =>
-    process_.once('close', () => resolve(JSON.parse(text.split('\n')[1] || '[]') as unknown[])),
+    process_.once('close', () => resolve(JSON.parse(text().split('\n')[1] || '[]') as unknown[])),
   );
-  await eventually(() => text.startsWith('ready\n'));
+  await eventually(() => text().startsWith('ready\n'));
   return { go: () => void process_.stdin.write('go\n'), kill: () => void process_.kill('SIGKILL'), outcomes };
 }
 

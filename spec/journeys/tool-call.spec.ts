@@ -28,6 +28,7 @@ import {
   taggedTool,
 } from '../support/mcp/odd-tools.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { collected } from '../support/processes.ts';
 import { inAllOnly } from '../support/tier.ts';
 
 const anyObject = { type: 'object' } as const;
@@ -449,10 +450,7 @@ t.test('CLI-2 · CLI-6 · Ctrl-C in `agent mcp call` cancels the call on the wir
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   t.teardown(() => child.kill('SIGKILL'));
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    said += chunk;
-  });
+  const said = collected(child.stderr);
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   await eventually(() => peer.work.slow.length === 1);
   const call = await gateway.control.call('inspect.show', { actor: 'calls/1' });
@@ -462,7 +460,7 @@ t.test('CLI-2 · CLI-6 · Ctrl-C in `agent mcp call` cancels the call on the wir
 
   await eventually(() => peer.work.slow[0]?.state === 'cancelled');
   t.equal(await exited, 130);
-  t.equal(said, 'Cancelled.\n');
+  t.equal(said(), 'Cancelled.\n');
 });
 
 t.test('TRU-2 · LIF-13 · an argument that is too long for its header is refused, and nothing is sent', async (t) => {

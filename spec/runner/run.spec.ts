@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { hasEnded, until } from '../support/processes.ts';
+import { collected, hasEnded, until } from '../support/processes.ts';
 import { inAllOnly } from '../support/tier.ts';
 import { importsOf, planUnits } from './plan.ts';
 import { runUnit } from './run-unit.ts';
@@ -35,12 +35,9 @@ async function runSpecs(
     env: { ...process.env, SPEC_FOLDER: '.', SPEC_JOBS: '1', ...env },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  let output = '';
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    output += chunk;
-  });
+  const output = collected(child.stdout);
   const [code] = (await once(child, 'close')) as [number | null];
-  return { code, lines: output.trimEnd().split('\n'), folder };
+  return { code, lines: output().trimEnd().split('\n'), folder };
 }
 
 /** The body of a file that fails until it has been run a number of times. */
@@ -274,12 +271,9 @@ t.test(
     const seen = async (env: NodeJS.ProcessEnv): Promise<unknown> => {
       const print = 'console.log(JSON.stringify([process.execArgv, process.env]))';
       const child = spawn(process.execPath, ['-e', print], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-      let output = '';
-      child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-        output += chunk;
-      });
+      const output = collected(child.stdout);
       await once(child, 'close');
-      return JSON.parse(output);
+      return JSON.parse(output());
     };
     const [argv, plain] = (await seen(process.env)) as [string[], NodeJS.ProcessEnv];
     t.same(argv, ['-e', 'console.log(JSON.stringify([process.execArgv, process.env]))'].slice(0, argv.length));

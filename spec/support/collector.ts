@@ -2,6 +2,7 @@
 
 import type { Test } from 'tap';
 import { listenHttp } from './http-listener.ts';
+import { collected } from './processes.ts';
 
 export interface CollectedSpan {
   readonly traceId: string;
@@ -40,13 +41,10 @@ export async function startCollector(t: Test): Promise<Collector> {
   const waiting = new Set<() => void>();
   let whole = '';
   const { url } = await listenHttp(t, (request, response) => {
-    let body = '';
-    request.setEncoding('utf8').on('data', (chunk: string) => {
-      body += chunk;
-    });
+    const body = collected(request);
     request.on('end', () => {
-      whole += body;
-      const { resourceSpans } = JSON.parse(body) as Exported;
+      whole += body();
+      const { resourceSpans } = JSON.parse(body()) as Exported;
       for (const { scopeSpans } of resourceSpans)
         for (const scope of scopeSpans)
           for (const span of scope.spans)

@@ -7,6 +7,7 @@ import type { Test } from 'tap';
 import { runWords } from '../../cli/run.ts';
 import { type HostOrder, hostIsFree } from './daemon-host.ts';
 import type { Passing } from './passing-time.ts';
+import { collected } from './processes.ts';
 
 export interface LogLine {
   readonly level: string;
@@ -247,14 +248,8 @@ export function runCli(
       env: { ...process.env, NO_COLOR: '1', ...env, AGENT_HOME: home },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      stdout += chunk;
-    });
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      stderr += chunk;
-    });
-    child.once('close', (code) => resolve({ code, stdout, stderr }));
+    const stdout = collected(child.stdout);
+    const stderr = collected(child.stderr);
+    child.once('close', (code) => resolve({ code, stdout: stdout(), stderr: stderr() }));
   });
 }

@@ -13,6 +13,7 @@ import {
 } from '../../machines/base/page-proof.ts';
 import { connectControl } from '../../runtime/control/client.ts';
 import type { DeltaMessage, Health, SnapshotMessage } from '../../runtime/control/contract/wire.ts';
+import { collected } from './processes.ts';
 
 export interface Answer {
   readonly status: number;
@@ -54,11 +55,8 @@ export interface PageStream {
 export function ask(url: string, { method = 'GET', headers = {}, body }: Asking = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asked = httpRequest(url, { method, headers, agent: false }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-      });
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
+      const text = collected(response);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text() }));
       response.on('error', reject);
     });
     asked.on('error', reject);

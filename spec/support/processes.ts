@@ -1,6 +1,7 @@
 /** What a spec must know of processes: whether one has ended, and a node process that a spec may kill. */
 
 import { readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 
 /** Whether a process runs no more: gone, or a zombie that nobody has fetched yet. */
@@ -21,6 +22,15 @@ export function hasEnded(pid: number): boolean {
 /** Resolves once a condition holds; the spec's own time limit ends a wait in vain. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await wait(20);
+}
+
+/** Collects a stream; the returned function gives the text that has come so far. */
+export function collected(stream: Readable | null): () => string {
+  let text = '';
+  stream?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  return () => text;
 }
 
 /** For specs that limit the processes of another user. */

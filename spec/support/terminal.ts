@@ -2,7 +2,7 @@
 
 import { spawn, spawnSync } from 'node:child_process';
 import type { Test } from 'tap';
-import { until } from './processes.ts';
+import { collected, until } from './processes.ts';
 
 export interface Terminal {
   /** What it has shown so far, without colours and carriage returns. */
@@ -35,20 +35,17 @@ export function startTerminal(
     cwd,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  let text = '';
   let seen = 0;
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    text += chunk;
-  });
+  const text = collected(child.stdout);
   const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
   t.teardown(async () => {
     child.kill('SIGKILL');
     await exited;
   });
-  const shown = (): string => text.replace(told, '');
+  const shown = (): string => text().replace(told, '');
   return {
     shown,
-    marksPastes: () => text.lastIndexOf('\u001b[?2004h') > text.lastIndexOf('\u001b[?2004l'),
+    marksPastes: () => text().lastIndexOf('\u001b[?2004h') > text().lastIndexOf('\u001b[?2004l'),
     type: (typed) => void child.stdin.write(typed),
     async shows(pattern) {
       let isOver = false;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Pool } from 'pg';
+import { type Client, Pool } from 'pg';
 import t from 'tap';
 import { copyJournal } from '../../../actors/store/copy-journal.ts';
 import type { Journal, News, Put, Write } from '../../../actors/store/journal.ts';
@@ -654,19 +654,13 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     const journal = got(await openPostgresJournal({ url, answerMs: 2_000, outcomeMs: 1_500 }));
     const session = got(await journal.openSession('one', 60_000));
     const owner = await reach(url);
-    const standbys = async (names: string) => {
-      await owner.query(`alter system set synchronous_standby_names = '${names}'`);
-      await owner.query('select pg_reload_conf()');
-      while ((await owner.query('show synchronous_standby_names')).rows[0].synchronous_standby_names !== names)
-        await sleep(5);
-    };
-    await standbys('away');
+    await setStandbys(owner, 'away');
     // The database's own processes learn of the setting a moment later than the session that asks for it.
     let made = 0;
     let { kind } = await journal.commit([put('k0', { heldBy: session })]);
     while (kind === 'committed') ({ kind } = await journal.commit([put(`k${++made}`, { heldBy: session })]));
     t.equal(kind, 'unavailable');
-    await standbys('');
+    await setStandbys(owner, '');
     while ((await journal.probe()) !== undefined) await sleep(5);
     // A slow machine may take too long for an answer; then it is asked again.
     let renewed = await journal.renewSession(session, 60_000);
@@ -682,13 +676,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     const url = await postgres.url();
     const journal = got(await openPostgresJournal({ url, answerMs: 1_000, outcomeMs: 100 }));
     const owner = await reach(url);
-    const standbys = async (names: string) => {
-      await owner.query(`alter system set synchronous_standby_names = '${names}'`);
-      await owner.query('select pg_reload_conf()');
-      while ((await owner.query('show synchronous_standby_names')).rows[0].synchronous_standby_names !== names)
-        await sleep(5);
-    };
-    await standbys('pg_receivewal');
+    await setStandbys(owner, 'pg_receivewal');
     for (let n = 0; (await journal.commit([put(`k${n}`)])).kind === 'committed'; n += 1);
     const fault = { code: 'journal-unavailable', message: /commits wait for a standby, and none is connected; start/ };
     t.match(await journal.probe(), fault);
@@ -708,7 +696,7 @@ t.test('DUR-1 · a journal in Postgres', { skip: withoutPostgres }, async (t) =>
     order.push('commit');
     t.match(await probing, { code: 'journal-unavailable', message: /does not answer/ });
     t.same(order, ['commit', 'probe'], 'a commit does not wait for a probe');
-    await standbys('');
+    await setStandbys(owner, '');
     while ((await journal.probe()) !== undefined) await sleep(5);
     t.same(await journal.commit([put('other')]), { kind: 'committed' });
     await Promise.all([journal.close(), owner.end()]);
@@ -1143,4 +1131,12 @@ const all = { keepAfterKey: 'z', maxBytes: 0 };
 
 function put(key: string, more: Partial<Put<'runs'>> = {}): Write {
   return { kind: 'put', collection: 'runs', key, value: {}, expect: 'absent', dueAtMs: 1, ...more };
+}
+
+/** Sets the standbys that commits wait for. */
+async function setStandbys(owner: Client, names: string): Promise<void> {
+  await owner.query(`alter system set synchronous_standby_names = '${names}'`);
+  await owner.query('select pg_reload_conf()');
+  while ((await owner.query('show synchronous_standby_names')).rows[0].synchronous_standby_names !== names)
+    await sleep(5);
 }

@@ -6,7 +6,7 @@ import { createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { main } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
-import { until } from '../../support/processes.ts';
+import { collected, until } from '../../support/processes.ts';
 import { hasTerminal, startTerminal } from '../../support/terminal.ts';
 
 const answers: Readonly<Record<string, object>> = {
@@ -68,20 +68,17 @@ t.test(
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     t.teardown(() => child.kill('SIGKILL'));
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-    });
-    await until(() => text.includes('› '));
+    const text = collected(child.stdout);
+    await until(() => text().includes('› '));
     child.stdin.write('/hel\u001a');
-    await until(() => /stopped[\s\S]*› \/hel/.test(text));
-    const [before = '', after = ''] = text.split('stopped');
+    await until(() => /stopped[\s\S]*› \/hel/.test(text()));
+    const [before = '', after = ''] = text().split('stopped');
     t.match(before.split('[?2004l')[1], / icanon /, 'the shell has its terminal back');
     t.match(after, '[?2004h');
     child.stdin.write('p\r');
-    await until(() => text.includes('Ctrl-D does too'));
+    await until(() => text().includes('Ctrl-D does too'));
     child.stdin.write('/exit\r');
-    await until(() => text.includes('over'));
+    await until(() => text().includes('over'));
   },
 );
 

@@ -17,6 +17,7 @@ import { createPageSessions } from '../../../runtime/inspector/sessions.ts';
 import { askCli, type Daemon, startDaemon } from '../../support/daemon.ts';
 import { makeHome } from '../../support/home.ts';
 import { ask, hmacOf, linkOf, openPage, openUntilClosed, sessionIn } from '../../support/inspector.ts';
+import { collected } from '../../support/processes.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -114,11 +115,8 @@ t.test('SEC-1 · a link is fresh or not when the request has come completely', a
   const answered = new Promise<string>((resolve, reject) => {
     asked.once('error', reject);
     asked.once('response', (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-      });
-      response.once('end', () => resolve(text));
+      const text = collected(response);
+      response.once('end', () => resolve(text()));
     });
   });
   const isHeard = new Promise<void>((resolve) => asked.once('continue', () => resolve()));

@@ -16,7 +16,7 @@ import { createLog, type Log } from '../../../runtime/observe/log.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
 import { createIds, timeKey } from '../../../runtime/system/ids.ts';
 import { makeHome } from '../../support/home.ts';
-import { until } from '../../support/processes.ts';
+import { collected, until } from '../../support/processes.ts';
 import { fc } from '../../support/property.ts';
 import { hasTerminal } from '../../support/terminal.ts';
 
@@ -304,16 +304,13 @@ t.test(
     );
     const child = spawn('script', ['-qec', `'${process.execPath}' logs.mjs`, '/dev/null'], { cwd });
     t.teardown(() => child.kill('SIGKILL'));
-    let text = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-    });
-    await until(() => text.includes('up'));
+    const text = collected(child.stdout);
+    await until(() => text().includes('up'));
     child.stdin.write('\u0013go\r');
     await until(() => existsSync(`${cwd}/goes-on`));
-    t.notMatch(text, /held/);
+    t.notMatch(text(), /held/);
     child.stdin.write('\u0011go\r');
-    await until(() => /lost[\s\S]*held/.test(text));
+    await until(() => /lost[\s\S]*held/.test(text()));
   },
 );
 
