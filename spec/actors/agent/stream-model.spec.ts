@@ -10,6 +10,13 @@ import { until } from '../../support/processes.ts';
 const providers = ['openai-compatible', 'anthropic'] as const;
 const key = 'sk-verysecret0123456789';
 const question = { system: 'Be brief', turns: [{ role: 'user', text: 'Go' }], tools: [] } as const;
+/** For an answer that comes at once. */
+const ports = {
+  nowMs: () => 0,
+  random: () => 0,
+  wait: () => Promise.reject(new Error('no wait is needed')),
+  signal: new AbortController().signal,
+};
 
 interface Asking {
   readonly provider: ModelSettings['provider'];
@@ -367,9 +374,7 @@ t.test('SRV-2 · a model that takes no temperature is asked without it', async (
         : { kind: 'says', text: 'Fine.' },
     );
     const model: ModelSettings = { provider, baseUrl: server.url, name: 'usual', maxSteps: 20 };
-    const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-    const { signal } = new AbortController();
-    const verdict = await streamModel(model, { ...question, temperature: 0 }, { ...ports, signal });
+    const verdict = await streamModel(model, { ...question, temperature: 0 }, ports);
     t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
     t.equal(server.asked.length, 2);
   }
@@ -404,9 +409,7 @@ t.test('SRV-2 · a model that takes no stop sequences is asked without them', as
     'stop' in body ? { kind: 'status', status: 400, body: JSON.stringify(refusal) } : { kind: 'says', text: 'Fine.' },
   );
   const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 };
-  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-  const { signal } = new AbortController();
-  const verdict = await streamModel(model, { ...question, stopSequences: ['END'] }, { ...ports, signal });
+  const verdict = await streamModel(model, { ...question, stopSequences: ['END'] }, ports);
   t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
   t.equal(server.asked.length, 2);
 });
@@ -419,9 +422,7 @@ t.test('SRV-2 · Claude is asked without stop sequences that its endpoint refuse
       : { kind: 'says', text: 'Fine.' },
   );
   const model: ModelSettings = { provider: 'anthropic', baseUrl: server.url, name: 'usual', maxSteps: 20 };
-  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-  const { signal } = new AbortController();
-  const verdict = await streamModel(model, { ...question, stopSequences: ['\n'] }, { ...ports, signal });
+  const verdict = await streamModel(model, { ...question, stopSequences: ['\n'] }, ports);
   t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
   t.equal(server.asked.length, 2);
 });
@@ -435,15 +436,13 @@ t.test('DIS-3 · an endpoint that counts tokens unasked is asked once for that',
       : { kind: 'says', text: 'Fine.' },
   );
   const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 };
-  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-  const { signal } = new AbortController();
   for (const requests of [2, 3]) {
     // A cron job's own model, and each request of a server, has settings of its own.
-    const verdict = await streamModel({ ...model }, question, { ...ports, signal });
+    const verdict = await streamModel({ ...model }, question, ports);
     t.match(verdict, { kind: 'answered', answer: { text: 'Fine.', tokens: costOfAnswer } });
     t.equal(server.asked.length, requests);
   }
-  await streamModel({ ...model, name: 'other' }, question, { ...ports, signal });
+  await streamModel({ ...model, name: 'other' }, question, ports);
   t.equal(server.asked.length, 5, 'another model is asked as any is at first');
 });
 
@@ -486,13 +485,11 @@ t.test(
 
 t.test('DIS-3 · LIF-13 · half a character is sent to no endpoint', async (t) => {
   const server = await startModelServer(t, [{ kind: 'says', text: 'Fine.' }]);
-  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-  const { signal } = new AbortController();
   const turns = [{ role: 'user', text: 'Cut \ud83d, full 😀' }] as const;
   for (const provider of providers) {
     const baseUrl = provider === 'anthropic' ? server.url : `${server.url}/v1/`;
     const model: ModelSettings = { provider, baseUrl, name: 'usual', maxSteps: 20 };
-    await streamModel(model, { ...question, turns }, { ...ports, signal });
+    await streamModel(model, { ...question, turns }, ports);
     t.match(JSON.stringify(server.asked.at(-1)?.body), /Cut \ufffd, full 😀/);
   }
 });
@@ -506,15 +503,13 @@ t.test('DIS-3 · a model that takes tools only without thinking is asked once no
       : { kind: 'says', text: 'Fine.' },
   );
   const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'gpt-5.6', maxSteps: 20 };
-  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-  const { signal } = new AbortController();
   const tools = [{ name: 'look', description: 'Looks.', inputSchema: { type: 'object' } }];
   for (const requests of [2, 3]) {
-    const verdict = await streamModel(model, { ...question, tools }, { ...ports, signal });
+    const verdict = await streamModel(model, { ...question, tools }, ports);
     t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
     t.equal(server.asked.length, requests);
   }
-  await streamModel(model, question, { ...ports, signal });
+  await streamModel(model, question, ports);
   t.notOk('reasoning_effort' in (server.asked.at(-1)?.body ?? {}), 'without tools it may think');
   const stubborn = { kind: 'status', status: 400, body: JSON.stringify({ error: { message } }) } as const;
   const { verdict, server: again } = await ask(t, [stubborn], { provider: 'openai-compatible' });
@@ -531,8 +526,6 @@ t.test('DIS-3 · an endpoint that does not take back what its model thought is a
       : { kind: 'says', text: 'Fine.' },
   );
   const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 };
-  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-  const { signal } = new AbortController();
   const calls = [{ id: 'a', name: 'look', argumentsText: '{}' }];
   const turns: readonly Turn[] = [
     ...question.turns,
@@ -540,7 +533,7 @@ t.test('DIS-3 · an endpoint that does not take back what its model thought is a
     { role: 'tools', replies: [{ id: 'a', text: 'seen', isError: false }] },
   ];
   for (const requests of [2, 3]) {
-    const verdict = await streamModel(model, { ...question, turns }, { ...ports, signal });
+    const verdict = await streamModel(model, { ...question, turns }, ports);
     t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
     t.equal(server.asked.length, requests);
   }
@@ -555,14 +548,12 @@ t.test('DIS-3 · the descriptions of tools are cut where an endpoint finds one t
       : { kind: 'says', text: 'Fine.' },
   );
   const model: ModelSettings = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 };
-  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-  const { signal } = new AbortController();
   const tools = [
     { name: 'look', description: 'Looks.', inputSchema: { type: 'object' } },
     { name: 'think', description: 'x'.repeat(3_000), inputSchema: { type: 'object' } },
   ];
   for (const requests of [2, 3]) {
-    const verdict = await streamModel(model, { ...question, tools }, { ...ports, signal });
+    const verdict = await streamModel(model, { ...question, tools }, ports);
     t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
     t.equal(server.asked.length, requests);
     t.match(server.asked.at(-1)?.body.tools, [
@@ -586,10 +577,8 @@ t.test('DIS-3 · SRV-2 · the limit of an answer is sent under the name that the
   );
   const base = { provider: 'openai-compatible', baseUrl: server.url, name: 'usual', maxSteps: 20 } as const;
   const model: ModelSettings = { ...base, maxTokens: 500 };
-  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-  const { signal } = new AbortController();
   for (const requests of [2, 3]) {
-    const verdict = await streamModel(model, question, { ...ports, signal });
+    const verdict = await streamModel(model, question, ports);
     t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
     t.equal(server.asked.length, requests);
     t.equal(server.asked.at(-1)?.body.max_completion_tokens, 500);
@@ -610,10 +599,8 @@ t.test('DIS-3 · CLI-4 · thoughts that Claude’s endpoint binds to another con
       : { kind: 'says', text: 'Fine.' },
   );
   const model: ModelSettings = { provider: 'anthropic', baseUrl: server.url, name: 'usual', maxSteps: 20 };
-  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-  const { signal } = new AbortController();
   for (const requests of [2, 3]) {
-    const verdict = await streamModel(model, { ...question, turns }, { ...ports, signal });
+    const verdict = await streamModel(model, { ...question, turns }, ports);
     t.match(verdict, { kind: 'answered', answer: { text: 'Fine.' } });
     t.equal(server.asked.length, requests);
   }
