@@ -9,7 +9,8 @@ t.test('ADP-1 · CFG-3 · a switch that cannot be read is no "off": its finding 
   t.equal(enabled({}, { WEBHOOK_ENABLED: '' }), false);
   t.equal(enabled({}, { WEBHOOK_ENABLED: 'off' }), false);
   t.equal(enabled({}, { WEBHOOK_ENABLED: 'perhaps' }), true);
-  t.equal(enabled({ enabled: 'yes' }), true);
+  for (const word of ['yes', 'true', 'false', 1, null])
+    t.equal(enabled({ enabled: word }, { WEBHOOK_ENABLED: 'off' }), true, String(word));
   t.equal(enabled({ enabled: false }, { WEBHOOK_ENABLED: 'perhaps' }), false);
   t.end();
 });
