@@ -11,7 +11,7 @@ import type { Fault } from '../machines/base/fault.ts';
 import { rangeSpans } from '../machines/base/time-range.ts';
 import type { HomePaths } from '../machines/config/profile.ts';
 import type { GatewayContext } from '../machines/webhook/gateway.machine.ts';
-import { assembleChats } from './agent/chat-wiring.ts';
+import { assembleChats } from './agent/assemble-chats.ts';
 import { createProfileServices } from './agent/profile-tools.ts';
 import { createRunners } from './agent/runners.ts';
 import { createConfigHistory } from './config/config-history.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { createActor } from 'xstate';
-import { assembleChats } from '../../../runtime/agent/chat-wiring.ts';
+import { assembleChats } from '../../../runtime/agent/assemble-chats.ts';
 
 /** How a turn ends whose profile has these settings, in a gateway that cannot be asked for its servers. */
 function outcome(settings: object | undefined) {
