@@ -39,6 +39,7 @@ t.test(
     );
     t.equal(image.user, 'node');
     t.equal(image.volume, '/data');
+    t.equal(image.start[0], 'tini', 'the first process reaps what a run leaves, also where no engine adds an init');
 
     const [agent = '', ...words] = image.start;
     const script = `

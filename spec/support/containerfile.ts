@@ -4,7 +4,7 @@
  */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join, relative, resolve } from 'node:path';
 import type { Test } from 'tap';
 import { makeHome } from './home.ts';
@@ -24,7 +24,7 @@ export interface Image {
   health: readonly string[];
 }
 
-/** Linux as the base image has it, and no user but root and `node`. */
+/** Linux as the base image has it, and no user but root and `node`. What it installs by apt-get is stood in for. */
 function baseImage(root: string): Image {
   for (const folder of ['dev', 'etc', 'local/bin', 'opt', 'proc', 'tmp', 'usr'])
     mkdirSync(join(root, folder), { recursive: true });
@@ -35,6 +35,7 @@ function baseImage(root: string): Image {
   }
   appendFileSync(join(root, 'etc/passwd'), 'root:x:0:0::/root:/bin/sh\nnode:x:1000:1000::/tmp:/bin/sh\n');
   appendFileSync(join(root, 'etc/group'), 'root:x:0:\nnode:x:1000:\n');
+  writeFileSync(join(root, 'local/bin/tini'), '#!/bin/sh\nshift 2; exec "$@"\n', { mode: 0o755 });
   return { root, env: {}, workdir: '/', user: 'root', volume: '', start: [], health: [] };
 }
 
@@ -61,8 +62,9 @@ export function buildImage(t: Test, file: string, context: string): Image {
         verbatimSymlinks: true,
         filter: (one) => from !== '' || !ignored.some((pattern) => matches(relative(origin, one), pattern)),
       });
-    } else if (word === 'RUN') runIn(image, ['sh', '-ec', rest]);
-    else if (word === 'WORKDIR') {
+    } else if (word === 'RUN') {
+      if (words[0] !== 'apt-get') runIn(image, ['sh', '-ec', rest]);
+    } else if (word === 'WORKDIR') {
       image.workdir = rest;
       mkdirSync(join(image.root, rest), { recursive: true });
     } else if (word === 'ENV') Object.assign(image.env, Object.fromEntries(words.map((one) => one.split('='))));
