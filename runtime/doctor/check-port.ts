@@ -88,7 +88,7 @@ function widely({ host, port }: { readonly host: string; readonly port: number }
       code: 'bound-widely',
       place: `${host}:${port}`,
       what: 'can be reached from other machines, by plain HTTP',
-      cure: 'bind 127.0.0.1 behind a proxy that ends TLS: agent gateway setup --host 127.0.0.1',
+      cure: 'outside a container, bind 127.0.0.1 behind a proxy that ends TLS: agent gateway setup --host 127.0.0.1',
     },
   ];
 }
