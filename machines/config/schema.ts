@@ -85,7 +85,7 @@ export const inspectorSchema = {
       ...text,
       // A reference is checked once it is resolved.
       pattern: '^https://[^/?#@]+/?$|\\$\\{',
-      description: 'Where a proxy serves the page by HTTPS, such as https://agent.example.com.',
+      description: 'Where a proxy serves the page by HTTPS, a host without a path, such as https://agent.example.com.',
     },
     users: {
       type: 'object',
