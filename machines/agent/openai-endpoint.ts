@@ -30,8 +30,11 @@ export const openAiEndpoint: Endpoint = {
 /** OpenAI's own endpoints: their reasoning models reject `max_tokens`, the only name sure to work elsewhere. */
 const openAiHost = /^https:\/\/(?:[\w-]+\.)*openai\.(?:com|azure\.com)(?::\d+)?(?:\/|$)/i;
 
-/** Azure's endpoints take a key by a header of its own, and only an Entra token, which is a JWT, as a bearer token. */
-const azureHost = /^https:\/\/(?:[\w-]+\.)+azure\.com(?::\d+)?(?:\/|$)/i;
+/**
+ * These endpoints of Azure take a key by a header of its own, and only an Entra token, which is a JWT, as a bearer token.
+ * Its serverless and machine learning endpoints take keys as bearer tokens only.
+ */
+const azureHost = /^https:\/\/(?:[\w-]+\.)+(?:openai|cognitiveservices|services\.ai)\.azure\.com(?::\d+)?(?:\/|$)/i;
 
 function headersOf(apiKey: string | undefined, baseUrl: string): Readonly<Record<string, string>> {
   if (apiKey === undefined) return {};

@@ -65,7 +65,10 @@ export const agentSchema = {
           ...text,
           description: 'Address of the endpoint, up to and without /chat/completions or /v1/messages.',
         },
-        api_key: { ...text, description: 'Sent as a bearer token, as x-api-key to Anthropic, or as api-key to Azure.' },
+        api_key: {
+          ...text,
+          description: 'Sent as a bearer token, as x-api-key to Anthropic, or as api-key to Azure OpenAI.',
+        },
         name: { ...text, minLength: 1, description: 'Name of the model.' },
         max_steps: { type: 'integer', minimum: 1, default: 20, description: 'Requests to the model in one run.' },
         max_tokens: { type: 'integer', minimum: 1, description: 'Longest answer, in tokens.' },

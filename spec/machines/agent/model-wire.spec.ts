@@ -127,7 +127,10 @@ t.test('CON-3 · each kind of endpoint has its address and its header for the ke
   for (const [baseUrl, apiKey, header] of [
     [azure, 'k', { 'api-key': 'k' }],
     [azure, 'eyJ0.e30.c', { authorization: 'Bearer eyJ0.e30.c' }],
-    ['https://azure.com.example/v1', 'k', { authorization: 'Bearer k' }],
+    ['https://mine.services.ai.azure.com/openai/v1', 'k', { 'api-key': 'k' }],
+    ['https://mine.eastus2.models.ai.azure.com/v1', 'k', { authorization: 'Bearer k' }],
+    ['https://mine.eastus2.inference.ml.azure.com/v1', 'k', { authorization: 'Bearer k' }],
+    ['https://openai.azure.com.example/v1', 'k', { authorization: 'Bearer k' }],
   ] as const) {
     const { headers } = requestAddress({ provider: 'openai-compatible', baseUrl, apiKey });
     t.same(headers, { 'content-type': 'application/json', ...header });
