@@ -4,7 +4,7 @@
  * @see DIS-3 in docs/specification.md
  */
 
-import { isJsonObject, type JsonObject } from '../base/json.ts';
+import { isJsonObject, type JsonObject, scalarText } from '../base/json.ts';
 import type { ModelQuestion, Turn } from './model-talk.ts';
 
 /**
@@ -16,10 +16,13 @@ export function markedTurns({ turns, tools, isUncached = false }: ModelQuestion)
   return new Set(turns.filter(({ role }) => role !== 'assistant').slice(-2));
 }
 
-/** The message with a mark at its last part. */
+/** The message with a mark at its last part that is not blank: the endpoint refuses one at an empty text. */
 export function withMark(message: JsonObject): JsonObject {
   const { content } = message;
   const parts = Array.isArray(content) ? content.filter(isJsonObject) : [{ type: 'text', text: content ?? '' }];
-  const last = { ...parts.at(-1), cache_control: { type: 'ephemeral' } };
-  return { ...message, content: [...parts.slice(0, -1), last] };
+  // A picture has neither.
+  const at = parts.findLastIndex(({ type, text, content }) => scalarText(text ?? content ?? type).trim() !== '');
+  if (at < 0) return message;
+  const marked = parts.map((part, index) => (index === at ? { ...part, cache_control: { type: 'ephemeral' } } : part));
+  return { ...message, content: marked };
 }

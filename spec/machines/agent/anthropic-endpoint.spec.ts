@@ -59,6 +59,14 @@ t.test('DIS-3 · each request marks where its prefix ends and where that of the 
   t.same(marksOf([asked, called, seen, called, seen]), [1, 0, 0, 1, 0, 1], 'of each step');
   t.same(marksOf([asked], { tools: [] }), [0, 0], 'what no other request follows');
   t.same(marksOf([asked, called, seen], { isUncached: true }), [0, 0, 0, 0]);
+  const silent = { role: 'tools', replies: ['seen', ''].map((text) => ({ id: text, text, isError: false })) } as const;
+  const { messages } = requestBody({ provider: 'anthropic', name: 'usual' }, { ...question, turns: [asked, silent] });
+  t.match(messages, [{}, { content: [mark, { content: '', cache_control: undefined }] }], 'no mark at an empty text');
+  const blank = requestBody(
+    { provider: 'anthropic', name: 'usual' },
+    { ...question, system: ' ', turns: [{ role: 'user', text: '\n' }] },
+  );
+  t.match(blank, { system: ' ', messages: [{ role: 'user', content: '\n' }] });
   t.end();
 });
 

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { answerOf, emptyDraft } from '../../../machines/agent/model-draft.ts';
+import type { ModelQuestion } from '../../../machines/agent/model-talk.ts';
 import { readEvent, readWhole, requestBody } from '../../../machines/agent/model-wire.ts';
 import { question } from '../../support/model-question.ts';
 
@@ -47,8 +48,8 @@ t.test('DIS-3 · CON-3 · a conversation is written as an OpenAI-compatible endp
 });
 
 t.test('DIS-3 · Claude behind OpenRouter is asked with cache marks, no other model', (t) => {
-  const asked = (baseUrl: string, name: string) =>
-    requestBody({ provider: 'openai-compatible', name, baseUrl }, question).messages;
+  const asked = (baseUrl: string, name: string, { turns }: Pick<ModelQuestion, 'turns'> = question) =>
+    requestBody({ provider: 'openai-compatible', name, baseUrl }, { ...question, turns }).messages;
   const mark = { cache_control: { type: 'ephemeral' } };
   t.match(asked('https://openrouter.ai/api/v1', 'anthropic/claude-sonnet-5'), [
     { role: 'system', content: [{ type: 'text', text: 'Be brief', ...mark }] },
@@ -58,6 +59,8 @@ t.test('DIS-3 · Claude behind OpenRouter is asked with cache marks, no other mo
     { role: 'tool', tool_call_id: 'c2', content: [{ type: 'text', text: 'no JSON', ...mark }] },
     { role: 'assistant', content: 'Done' },
   ]);
+  const silent = { turns: [{ role: 'tools', replies: [{ id: 'c1', text: '', isError: false }] }] } as const;
+  t.match(asked('https://openrouter.ai/api/v1', 'anthropic/claude-sonnet-5', silent), [{}, { content: '' }]);
   for (const [base, name] of [
     ['https://openrouter.ai/api/v1', 'openai/gpt-5.6'],
     ['https://openrouter.ai.example.org/v1', 'claude'],
