@@ -343,8 +343,7 @@ async function refusalOf(
   const message = reportingStatuses.has(status) ? messageIn(text, model) : '';
   const overflows = saysOverflow(message);
   const cure = retryable ? '' : overflows ? '; give the model a larger context, or ask for less' : cureOf(status, text);
-  const isInvalid = status === 400 || status === 422;
-  const refuses = isInvalid ? refusedIn(text, { body, without }) : undefined;
+  const refuses = refusedIn(status, text, { body, without });
   const waitMs = retryable
     ? retryAfterMs(
         {

@@ -22,7 +22,10 @@ const effort = 'reasoning_effort';
 const oldThoughts = 'old thoughts';
 /** Groq's endpoint sends what a model thinks, and takes it back for some models only. */
 const thoughts = 'thoughts';
-/** An endpoint of Anthropic's kind that reads its requests strictly. */
+/**
+ * An endpoint of Anthropic's kind that reads its requests strictly (400), or with a model behind it that has no such cache:
+ * Bedrock's are refused with 403, OpenRouter's with 404.
+ */
 const cacheMarks = 'cache_control';
 /** OpenAI's endpoint, and Azure's, refuse every request if the description of one tool is longer. */
 const longDescriptions = 'long descriptions';
@@ -46,7 +49,7 @@ const sentences: readonly (readonly [refused: string, sentence: RegExp])[] = [
     thoughts,
     /\breasoning(?:_content)?\b.{0,40}(?:unsupported|not (?:supported|permitted|allowed))|(?:unsupported|unknown|unexpected|unrecognized|extra_forbidden).{0,80}\breasoning(?:_content)?\b/is,
   ],
-  [cacheMarks, /cache_control/],
+  [cacheMarks, /cache.control|prompt caching/i],
   [longDescriptions, /function\.description.{0,80}too long/i],
 ];
 
@@ -59,10 +62,13 @@ interface RefusedRequest {
   readonly without: ReadonlySet<string>;
 }
 
-/** What an error text refuses of a request and `requestWithout` can change; undefined if nothing. */
-export function refusedIn(text: string, { body, without }: RefusedRequest): string | undefined {
-  const said = sentences.find(([refused, sentence]) => !without.has(refused) && sentence.test(text));
+/** What an error refuses of a request and `requestWithout` can change; undefined if nothing. */
+export function refusedIn(status: number, text: string, { body, without }: RefusedRequest): string | undefined {
+  const isInvalid = status === 400 || status === 422;
+  const mayRefuse = (part: string) => isInvalid || (part === cacheMarks && (status === 403 || status === 404));
+  const said = sentences.find(([part, sentence]) => mayRefuse(part) && !without.has(part) && sentence.test(text));
   if (said !== undefined) return said[0];
+  if (!isInvalid) return undefined;
   if (limit in body && text.includes(laterLimit)) return limit;
   return dispensable.find((name) => name in body && text.includes(name));
 }

@@ -387,19 +387,24 @@ t.test('SRV-2 · a model that takes no temperature is asked without it', async (
 });
 
 t.test('DIS-3 · an endpoint that takes no cache marks is asked without them from then on', async (t) => {
-  const refusal = { error: { message: 'messages.0.content.0.cache_control: Extra inputs are not permitted' } };
-  const server = await startModelServer(t, ({ body }) =>
-    JSON.stringify(body).includes('cache_control')
-      ? { kind: 'status', status: 400, body: JSON.stringify(refusal) }
-      : { kind: 'says', text: 'Fine.' },
-  );
-  const model: ModelSettings = { provider: 'anthropic', baseUrl: server.url, name: 'strict', maxSteps: 20 };
-  const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
-  const { signal } = new AbortController();
-  const turns = [...question.turns, ...question.turns];
-  for (const asked of [2, 3]) {
-    t.match(await streamModel(model, { ...question, turns }, { ...ports, signal }), { kind: 'answered' });
-    t.equal(server.asked.length, asked);
+  for (const [status, message] of [
+    [400, 'messages.0.content.0.cache_control: Extra inputs are not permitted'],
+    [404, 'No endpoints found that support cache control'],
+    [403, 'You invoked an unsupported model or your request did not allow prompt caching'],
+  ] as const) {
+    const server = await startModelServer(t, ({ body }) =>
+      JSON.stringify(body).includes('cache_control')
+        ? { kind: 'status', status, body: JSON.stringify({ error: { message } }) }
+        : { kind: 'says', text: 'Fine.' },
+    );
+    const model: ModelSettings = { provider: 'anthropic', baseUrl: server.url, name: 'strict', maxSteps: 20 };
+    const ports = { nowMs: () => 0, random: () => 0, wait: () => Promise.reject(new Error('no wait is needed')) };
+    const { signal } = new AbortController();
+    const turns = [...question.turns, ...question.turns];
+    for (const asked of [2, 3]) {
+      t.match(await streamModel(model, { ...question, turns }, { ...ports, signal }), { kind: 'answered' }, message);
+      t.equal(server.asked.length, asked);
+    }
   }
 });
 
