@@ -26,13 +26,17 @@ interface SearchEndpoint {
 const bearer = (apiKey: string) => ({ authorization: `Bearer ${apiKey}` });
 const results = (body: JsonObject) => body.results;
 
-/** Brave and Tavily refuse a longer query. */
+/** Brave and Tavily refuse a longer query, Brave also one of more words. */
 const maxQueryLength = 400;
+const maxQueryWords = 50;
 
 const endpoints: Readonly<Record<SearchSettings['provider'], SearchEndpoint>> = {
   searxng: { query: (q) => ({ q, format: 'json' }), key: bearer, results, snippet: ({ content }) => content },
   brave: {
-    query: (q, max) => ({ q: cut(q, maxQueryLength), count: String(max), text_decorations: 'false' }),
+    query: (text, max) => {
+      const q = text.trim().split(/\s+/).slice(0, maxQueryWords).join(' ');
+      return { q: cut(q, maxQueryLength), count: String(max), text_decorations: 'false' };
+    },
     key: (apiKey) => ({ 'x-subscription-token': apiKey }),
     // A search without hits has no `web`.
     results: ({ type, web }) => (isJsonObject(web) ? web.results : type === 'search' ? [] : undefined),
