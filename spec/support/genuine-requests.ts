@@ -275,12 +275,12 @@ export const genuine: Readonly<
       headers: {
         'x-wc-webhook-signature': hmac('sha256', plain, '{"id":727}').digest('base64'),
         'x-wc-webhook-topic': 'order.created',
-        'x-wc-webhook-delivery-id': 'wc',
+        'x-wc-webhook-delivery-id': 'of the webhook and the second',
       },
       body: '{"id":727}',
     },
     'order.created',
-    'wc',
+    undefined,
   ],
   xero: [
     plain,
