@@ -3,6 +3,8 @@
  * @see DIS-1, DIS-2, LIM-3, IDM-1 and IDM-2 in docs/specification.md
  */
 
+import type { Answer } from '../config/sources.ts';
+
 interface Named {
   readonly route: string;
   readonly event: string;
@@ -50,7 +52,7 @@ export const reasonStarts = {
   when: 'when: ',
 } as const;
 
-export interface TableReply {
+interface TableReply {
   readonly status: number;
   readonly body: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -113,6 +115,17 @@ export function replyTo(outcome: Outcome): TableReply {
     default:
       return fixed[outcome.kind];
   }
+}
+
+/**
+ * The reply to a provider that reads it: 200 and the parts of the answer that exist. One that wants no body gets none with a
+ * refusal either.
+ */
+export function replyFor(outcome: Outcome, answer: Answer | undefined): TableReply {
+  const reply = replyTo(outcome);
+  if (answer === undefined || outcome.kind === 'handshake') return reply;
+  if (reply.status >= 300) return answer.body === '' ? { ...reply, body: '' } : reply;
+  return { status: 200, body: reply.body, ...answer };
 }
 
 /** The HTTP status of an outcome, without building its body. */

@@ -5,7 +5,7 @@
 
 import type { Answer } from '../../machines/config/sources.ts';
 import { type EventRecord, firedJob } from '../../machines/webhook/record.ts';
-import { type Outcome, replyTo } from '../../machines/webhook/reply.ts';
+import { type Outcome, replyFor } from '../../machines/webhook/reply.ts';
 import type { Check, HttpAnswer } from '../control/contract/event-wire.ts';
 import { answeredAtMs, isOfPerson } from './event-attempts.ts';
 import { endings, outcomeOf, requestStates } from './request-outcomes.ts';
@@ -49,10 +49,8 @@ export function answerOf(sources: TimelineSources, answer: Answer | undefined): 
   if (outcome === 'handshake') return event.status === 'refused' ? undefined : { status: 200, body: '' };
   const { route, deliveryId, event: type, deliver } = event;
   const named = { route, deliveryId, event: type, target: deliver ?? 'log', retryAfterSeconds: 0 };
-  const { status, body } = replyTo({ kind: outcome, ...named } as Outcome);
-  if (answer === undefined || status >= 300) return { status, body };
-  const reply = { status: 200, body, ...answer };
-  return { status: reply.status, body: reply.body };
+  const { status, body } = replyFor({ kind: outcome, ...named } as Outcome, answer);
+  return { status, body };
 }
 
 function outcomeOfWork({ status }: EventRecord, delivery: KnownDelivery | undefined): Outcome['kind'] | undefined {

@@ -11,11 +11,10 @@ import type { RunScript } from '../../actors/webhook/run-script.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { stringify } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
-import type { Answer } from '../../machines/config/sources.ts';
 import { isConfirmUrl } from '../../machines/webhook/certificate.ts';
 import { visited } from '../../machines/webhook/handshake.ts';
 import type { EventRecord, SignatureHolder } from '../../machines/webhook/record.ts';
-import { type HandshakeReply, type Outcome, replyTo, type TableReply } from '../../machines/webhook/reply.ts';
+import { type HandshakeReply, replyFor, replyTo } from '../../machines/webhook/reply.ts';
 import {
   checkRate,
   checkSize,
@@ -250,7 +249,7 @@ export function wireRequest(ports: RequestPorts) {
         else {
           // A request that its owner submits has no provider that reads the answer.
           const route = live.handedIn === undefined ? context.route : undefined;
-          live.exchange.reply(replyOf(context.outcome, route && facts.compiled(route).answer));
+          live.exchange.reply(replyFor(context.outcome, route && facts.compiled(route).answer));
         }
       },
     },
@@ -261,13 +260,6 @@ export function wireRequest(ports: RequestPorts) {
 function keyOf(live: LiveRequest, { keyField, keyHeader }: HandshakeReply): string | undefined {
   if (keyHeader !== undefined) return live.exchange.head.headers[keyHeader];
   return keyField === undefined ? undefined : fieldOf(live, keyField);
-}
-
-/** A provider that reads the answer gets 200 and the parts of the answer that exist. */
-function replyOf(outcome: Outcome, answer: Answer | undefined): TableReply {
-  const reply = replyTo(outcome);
-  if (answer === undefined || outcome.kind === 'handshake' || reply.status >= 300) return reply;
-  return { status: 200, body: reply.body, ...answer };
 }
 
 const statuses: Readonly<Record<PlanKind, EventRecord['status']>> = {

@@ -255,7 +255,7 @@ t.test(
     const byLine = { 'x-line-signature': sealed(verify) };
     t.match(await ask('line', verify, byLine), [200, /"ignored":0/], 'its console wants 200 without an event');
     const intent = '{"events":[],"firstEventSequence":0,"lastEventSequence":0,"entropy":"S0m3"}';
-    t.match(await ask('xero', intent, { 'x-xero-signature': sealed('other') }), [401], 'it tries a wrong one too');
+    t.match(await ask('xero', intent, { 'x-xero-signature': sealed('other') }), [401, ''], 'it tries a wrong one too');
     t.match(await ask('xero', intent, { 'x-xero-signature': sealed(intent) }), [200, ''], 'it wants no body');
     const form = { 'content-type': 'application/x-www-form-urlencoded' };
     t.match(await ask('shop', 'webhook_id=1', form), [200], 'it tests an address without a signature');
