@@ -3,7 +3,7 @@
  * @see CON-3 and DIS-3 in docs/specification.md
  */
 
-import { defined, type JsonObject, objectAt, scalarText } from '../base/json.ts';
+import { defined, isJsonObject, type JsonObject, objectAt, scalarText } from '../base/json.ts';
 import { type Declared, declared } from './declared.ts';
 import type { EntryFinding } from './diagnostic.ts';
 import { type InterpolationScope, interpolate, refersToUnset, unresolvedReference, variableIn } from './interpolate.ts';
@@ -136,8 +136,8 @@ export function checkAgent(agent: JsonObject): readonly EntryFinding[] {
         : refersToUnset(unset);
     report([section, 'base_url'], `${section}.base_url ${why}`, 'agent-endpoint');
   }
-  if (agent.web_search !== undefined) {
-    const { provider = 'searxng', ...given } = objectAt(agent, 'web_search');
+  if (isJsonObject(agent.web_search)) {
+    const { provider = 'searxng', ...given } = agent.web_search;
     const name = scalarText(provider);
     const [key, cure] = Object.hasOwn(searchAddresses, name)
       ? ['api_key', `give one such as \${${name.toUpperCase()}_API_KEY}`]

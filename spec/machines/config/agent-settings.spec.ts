@@ -36,6 +36,7 @@ t.test('CON-3 · CFG-2 · SEC-4 · what keeps the agent from running is found at
     [{ model: { ...model, base_url: 'https://user:pw@api.example' } }, ['error agent.model.base_url agent-endpoint']],
     [{ web_search: { base_url: '${SEARCH_URL}' } }, ['error agent.web_search.base_url agent-endpoint']],
     [{ web_search: {} }, ['error agent.web_search agent-search-incomplete']],
+    [{ web_search: null }, []],
     [{ web_search: { provider: 'brave' } }, ['error agent.web_search agent-search-incomplete']],
     [{ web_search: { provider: 'brave', api_key: '${KEY}x' } }, ['warning agent.web_search.api_key secret-unresolved']],
     [{ web_search: { provider: 'exa', api_key: 'k' } }, []],
