@@ -50,6 +50,9 @@ const sentences: readonly (readonly [refused: string, sentence: RegExp])[] = [
     /\breasoning(?:_content)?\b.{0,40}(?:unsupported|not (?:supported|permitted|allowed))|(?:unsupported|unknown|unexpected|unrecognized|extra_forbidden).{0,80}\breasoning(?:_content)?\b/is,
   ],
   [cacheMarks, /cache.control|prompt caching/i],
+  // A text with a mark is a list of one part, which some gateways hand to an endpoint that takes only texts.
+  [cacheMarks, /\b(?:system|content)\b.{0,80}\b(?:valid|be|be a|expected|of type) string\b/is],
+  [cacheMarks, /\b(?:valid|be|be a|expected|of type) string\b.{0,80}\b(?:system|content)\b/is],
   [longDescriptions, /function\.description.{0,80}too long/i],
 ];
 

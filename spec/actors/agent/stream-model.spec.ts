@@ -391,6 +391,9 @@ t.test('DIS-3 · an endpoint that takes no cache marks is asked without them fro
     [400, 'messages.0.content.0.cache_control: Extra inputs are not permitted'],
     [404, 'No endpoints found that support cache control'],
     [403, 'You invoked an unsupported model or your request did not allow prompt caching'],
+    [422, 'system: Input should be a valid string'],
+    [400, "Input should be a valid string, field: 'messages[0].content.str'"],
+    [400, 'json: cannot unmarshal array into Go struct field .system of type string'],
   ] as const) {
     const server = await startModelServer(t, ({ body }) =>
       JSON.stringify(body).includes('cache_control')
