@@ -87,6 +87,8 @@ export interface Answer {
   /** Absent: the gateway's own body. */
   readonly body?: string;
   readonly contentType?: string;
+  /** Whether a refusal has no body either. */
+  readonly bareRefusals?: true;
 }
 
 export type HandshakeName =
@@ -413,7 +415,7 @@ export const sources = {
     id: [[field('resourceId'), field('eventDateUtc')]],
     // Without events where it tests the address: it wants 200 if the signature is genuine, else 401, without a body.
     body: { shape: 'each', items: 'events' },
-    answer: { body: '', contentType: 'text/plain; charset=utf-8' },
+    answer: { body: '', contentType: 'text/plain; charset=utf-8', bareRefusals: true },
     answerSeconds: 5,
     secret: { is: 'the webhooks key of the app, 88 characters' },
   },

@@ -117,15 +117,13 @@ export function replyTo(outcome: Outcome): TableReply {
   }
 }
 
-/**
- * The reply to a provider that reads it: 200 and the parts of the answer that exist. One that wants no body gets none with a
- * refusal either.
- */
+/** The reply to a provider that reads it: 200 and the parts of the answer that exist. */
 export function replyFor(outcome: Outcome, answer: Answer | undefined): TableReply {
   const reply = replyTo(outcome);
   if (answer === undefined || outcome.kind === 'handshake') return reply;
-  if (reply.status >= 300) return answer.body === '' ? { ...reply, body: '' } : reply;
-  return { status: 200, body: reply.body, ...answer };
+  const { bareRefusals, ...wanted } = answer;
+  if (reply.status >= 300) return bareRefusals === true ? { ...reply, body: '' } : reply;
+  return { status: 200, body: reply.body, ...wanted };
 }
 
 /** The HTTP status of an outcome, without building its body. */

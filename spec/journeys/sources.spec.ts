@@ -226,7 +226,7 @@ t.test(
         'x-slack-request-timestamp': time,
         'x-slack-signature': versioned('another', '{"type":"url_verification","challenge":"c1"}'),
       }),
-      [401],
+      [401, '{"error":"Invalid signature"}'],
       'not for anybody',
     );
     const handshakes = await untilFull((count) => `{"type":"url_verification","challenge":"${count}"}`);
