@@ -20,6 +20,7 @@ import { parseConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
+import { isReservedVariable } from '../../machines/config/program-variables.ts';
 import { maskedEntry } from '../../machines/config/shown-settings.ts';
 import {
   type EntryPlan,
@@ -248,9 +249,12 @@ async function importServers(host: CommandHost, params: JsonObject): Promise<Res
         ...{ config: { ...config, mcp_servers: servers }, secrets: held },
       });
       const finding = findings.find(({ scope }) => scope.kind === 'server' && scope.server === name);
+      const odd = own.find(({ variable }) => !variablesIn(entry).includes(variable) || isReservedVariable(variable));
       const other = own.find(({ variable, value }) => (held.get(variable) ?? value) !== value);
       if (plan.kind === 'refused') failed.set(name, plan.message);
       else if (finding !== undefined) failed.set(name, finding.message);
+      else if (odd !== undefined)
+        failed.set(name, `${odd.variable} is not read by this entry, or by the gateway too; set it in .env yourself`);
       else if (other !== undefined)
         failed.set(name, `${other.variable} was set in .env meanwhile; run the import again`);
       else {

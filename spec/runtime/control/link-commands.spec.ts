@@ -143,7 +143,7 @@ t.test('INS-4 · SEC-2 · a block that is pasted is read alone, and its secrets 
 });
 
 t.test(
-  'CLI-5 · HOME-4 · servers are imported together, and each that cannot be is named with the reason',
+  'CLI-5 · HOME-4 · SEC-1 · servers are imported together, and each that cannot be is named with the reason',
   async (t) => {
     const home = homeOf(t, '# mine\nmcp_servers:\n  old: {command: mine} # kept\n');
     const using = (variable: string, value: string) => ({
@@ -157,6 +157,8 @@ t.test(
       { name: 'bad', entry: { command: 'x', timeout: -1 }, variables: {} },
       { name: 'off', entry: { command: '${workspaceFolder}/x', enabled: false }, variables: {} },
       { name: 'on', entry: { command: '${workspaceFolder}/x' }, variables: {} },
+      { name: 'gateway', ...using('NODE_OPTIONS', '--require ./x.js') },
+      { name: 'others', entry: { command: 'x' }, variables: { 'C\nPATH': './x' } },
     ];
     const names = servers.map(({ name }) => name);
     const before = home.config();
@@ -173,6 +175,8 @@ t.test(
         { name: 'two', why: /^A_TOKEN was set in \.env meanwhile/ },
         { name: 'bad', why: /timeout/ },
         { name: 'on', why: /workspace/ },
+        { name: 'gateway', why: /^NODE_OPTIONS is not read by this entry, or by the gateway too/ },
+        { name: 'others', why: /set it in \.env yourself$/ },
       ],
     });
     t.equal(home.secrets(), 'A_TOKEN=first\n');
