@@ -31,6 +31,8 @@ export interface ChangeStart {
   readonly secrets: ReadonlyMap<string, string>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly takes: 'secrets' | 'all';
+  /** The variables to which the rest of the configuration refers, where it has been searched already. */
+  readonly elsewhere?: ReadonlySet<string>;
 }
 
 export interface EntryPlan {
@@ -60,8 +62,7 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   const servers = objectAt(config, 'mcp_servers');
   const exists = Object.hasOwn(servers, name);
   const standing = isJsonObject(servers[name]) ? servers[name] : {};
-  const { [name]: _, ...otherServers } = servers;
-  const elsewhere = new Set(variablesIn({ ...config, mcp_servers: otherServers }));
+  const elsewhere = start.elsewhere ?? readElsewhere(name, config);
   const unusedAfter = (entry: JsonObject): readonly string[] => {
     const read = new Set([...elsewhere, ...variablesIn(entry)]);
     return [...new Set(variablesIn(standing))].filter((variable) => secrets.has(variable) && !read.has(variable));
@@ -127,6 +128,11 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
     entry,
     unused: unusedAfter(entry),
   };
+}
+
+function readElsewhere(name: string, config: JsonObject): ReadonlySet<string> {
+  const { [name]: _, ...otherServers } = objectAt(config, 'mcp_servers');
+  return new Set(variablesIn({ ...config, mcp_servers: otherServers }));
 }
 
 const serverNameRule = 'the name of a server has 1 to 64 letters, digits, ".", "_" and "-", and not only dots';

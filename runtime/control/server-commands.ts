@@ -241,12 +241,13 @@ async function importServers(host: CommandHost, params: JsonObject): Promise<Res
   const outcome = await changeServerEntries({ home, profile }, ({ config, secrets }) => {
     const [held, variables] = [new Map(secrets), new Map<string, string>()];
     const servers: Record<string, Json> = { ...objectAt(config, 'mcp_servers') };
+    const elsewhere = new Set(variablesIn(config));
     added.clear();
     failed.clear();
     for (const { name, entry, variables: own } of offered) {
       const plan = planEntryChange({
         ...{ name, env, request: { kind: 'add', entry, replaces: false }, takes: 'secrets' },
-        ...{ config: { ...config, mcp_servers: servers }, secrets: held },
+        ...{ config: { ...config, mcp_servers: servers }, secrets: held, elsewhere },
       });
       const finding = findings.find(({ scope }) => scope.kind === 'server' && scope.server === name);
       const odd = own.find(({ variable }) => !variablesIn(entry).includes(variable) || isReservedVariable(variable));
@@ -260,6 +261,7 @@ async function importServers(host: CommandHost, params: JsonObject): Promise<Res
       else {
         servers[name] = plan.entry ?? entry;
         added.set(name, servers[name]);
+        for (const variable of variablesIn(servers[name])) elsewhere.add(variable);
         for (const { variable, value } of [...own, ...plan.variables]) {
           held.set(variable, value);
           variables.set(variable, value);
