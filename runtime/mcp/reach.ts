@@ -90,11 +90,13 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
         return;
       }
       const snapshot = connection.getSnapshot();
-      if (snapshot.value === 'stopping' && isSentAgain) {
+      const isStopping = snapshot.value === 'stopping';
+      if (isStopping && isSentAgain) {
         send({ type: 'server.unreachable', why: `mcp server "${key}": ${snapshot.context.closing}` });
         return;
       }
-      const waitMs = refusedForMs(snapshot.context.breaker, steadyMs());
+      // The changed entry has a breaker of its own.
+      const waitMs = isStopping ? undefined : refusedForMs(snapshot.context.breaker, steadyMs());
       if (waitMs !== undefined) {
         const why = `mcp server "${key}": ${refusedWords(waitMs)}`;
         send({ type: 'server.unreachable', why });

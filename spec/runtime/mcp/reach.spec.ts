@@ -113,7 +113,9 @@ t.test(
       [undefined, [], { why: /is starting anew/ }],
     ];
     for (const [next, events, answer] of rows) {
-      const { reach, wait, ended, heard, woken } = stage({ changed: { value: 'stopping', tools: 2 } });
+      const { reach, wait, ended, heard, woken } = stage({
+        changed: { value: 'stopping', tools: 2, breaker: { kind: 'open', untilMs: 30_000 } },
+      });
       t.match(reach.absentFor('work', 'mcp__s__write'), { server: 's', comes: true });
       wait('changed', '1');
       wait('changed', '2', true);
