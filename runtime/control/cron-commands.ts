@@ -161,16 +161,20 @@ async function editJob(host: CommandHost, params: JsonObject): Promise<ChangedJo
   const odd = Object.keys(given).find((key) => !editable.has(key));
   if (odd !== undefined) return refuse('cron-job-unfit', `cron job "${job.name}": an edit does not change "${odd}"`);
   const { schedule, timezone } = given;
-  const changes: JsonObject = {
-    ...given,
-    ...(typeof schedule === 'string' ? { timezone: timezone ?? job.timezone ?? ownZone(job.name) } : {}),
-    // Due times before the change are not caught up.
-    ...(schedule === undefined && timezone === undefined ? {} : { resumed_at: iso(Date.now()) }),
-  };
+  const zone = typeof schedule === 'string' ? (timezone ?? job.timezone ?? ownZone(job.name)) : undefined;
   let refusal: Refusal | undefined;
-  await change(store, (text) => {
+  await change(store, (text, jobs) => {
     const record = recordOf(text, job.id);
-    const kept = Object.entries({ name: job.name, ...record, ...changes }).filter(([, value]) => value !== null);
+    // Another edit may have changed it meanwhile.
+    const { timezone: standing } = jobs.find(({ id }) => id === job.id) ?? job;
+    const changes: JsonObject = {
+      ...given,
+      ...(zone === undefined ? {} : { timezone: timezone ?? standing ?? zone }),
+      // Due times before the change are not caught up.
+      ...(schedule === undefined && timezone === undefined ? {} : { resumed_at: iso(Date.now()) }),
+    };
+    // A name of another form is passed over, and no edit changes it.
+    const kept = Object.entries({ ...record, ...changes, name: job.name }).filter(([, value]) => value !== null);
     refusal = record === undefined ? unknownJob(job.name, profile) : refusalOf(Object.fromEntries(kept));
     const named = Object.entries(changes).map(([key, value]) => [key, value ?? undefined] as const);
     return refusal === undefined ? changeJob(text, job.id, Object.fromEntries(named)) : undefined;
@@ -233,8 +237,8 @@ const codeOfRest = {
   broken: 'cron-job-broken',
 } as const satisfies Record<JobRest, string>;
 
-async function change(store: JobsStore, edit: (text: string) => string | undefined): Promise<void> {
-  const updated = await store.update((text) => edit(text));
+async function change(store: JobsStore, edit: Parameters<JobsStore['update']>[0]): Promise<void> {
+  const updated = await store.update(edit);
   if (updated.kind === 'failed') return refuse(updated.code, updated.problem);
 }
 
@@ -258,8 +262,8 @@ function rowOf(job: CronJob, profile: ProfileName, host: CommandHost): JobRow {
   const rest = restOf(job);
   const standing = view?.standing(profile, job.id);
   const state = rest ?? (never === undefined ? undefined : 'broken') ?? stateOf(standing, timing.kind);
-  // That of a run in progress is past.
-  const planned = standing?.state === 'running' ? undefined : standing?.dueAtMs;
+  // That of a run in progress is past, and that of a job that is planned anew may be of its earlier schedule.
+  const planned = ['running', 'planning'].includes(standing?.state ?? '') ? undefined : standing?.dueAtMs;
   const due = rest === undefined ? (planned ?? first) : undefined;
   // While it is planned anew, the reason is the earlier one.
   const why = standing?.state === 'planning' ? undefined : standing?.why;

@@ -211,9 +211,10 @@ t.test('CRN-1 · a daemon says how jobs stand, hears of changes, and fires', asy
   });
   t.match(await call('cron.show', { job: 'digest', limit: 3 }), { history: [{ cause: 'schedule', delivery_id: '3' }] });
   await call('cron.pause', { job: 'digest' });
-  standing = { state: 'planning', sinceMs: 0, why: 'paused' };
+  standing = { state: 'planning', sinceMs: 0, dueAtMs: 0, why: 'paused' };
   const resumed = (await call('cron.resume', { job: 'digest' })) as JsonObject;
   t.same([resumed.state, resumed.why], ['scheduled', undefined]);
+  t.match(resumed.next_due, /T09:00:00\.000Z$/, 'its earlier due time is not the next');
   await call('cron.remove', { job: 'digest' });
   t.equal(looks, 4);
   t.same(await call('cron.run', { job: 'digest', context: 'c' }), { run: 'r1', profile: 'default' });
@@ -283,6 +284,7 @@ t.test('CRN-1 · CLI-5 · HOME-4 · an edit changes the named keys of a job and 
   const records: readonly JsonObject[] = [
     {
       id: 7,
+      name: 9,
       prompt: 'p',
       schedule: { kind: 'cron', expr: '0 9 * * *', tz: 'Asia/Tokyo' },
       created_at: old,
