@@ -160,7 +160,7 @@ async function walkTrees(fd: number, meta: Meta): Promise<string | undefined> {
     if (trees.length > maxTrees) return `it has more than ${maxTrees} tables`;
     const batch = Float64Array.from(waiting.splice(-batchSize)).sort();
     const numbers = batch.map((each) => Math.floor(each / maxTrees));
-    const [lowest = 2, highest = 2] = [numbers[0], numbers.at(-1)];
+    const [lowest = 2, highest = 0] = [numbers[0], numbers.at(-1)];
     if (lowest < 2 || highest >= pages) return `page ${lowest < 2 ? lowest : highest} is missing`;
     // In a sound store each page has one parent, so a walk over more pages than the file has is circular.
     walked += batch.length;

@@ -1,5 +1,6 @@
 import { appendFileSync, chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { open } from 'lmdb';
 import t, { type Test } from 'tap';
 import { checkStoreFile, removeMarker, writeMarker } from '../../../actors/store/lmdb-file.ts';
 import { openLmdbJournal } from '../../../actors/store/lmdb-journal.ts';
@@ -47,6 +48,11 @@ t.test('DUR-1 · finds no fault with a whole store and no store where there is n
   t.same(await checkStoreFile(path), { kind: 'sound' });
   t.same(await checkStoreFile(`${path}.none`), { kind: 'absent' });
   await t.rejects(checkStoreFile(directory), { code: 'EISDIR' });
+
+  const empty = join(t.testdir(), 'empty.mdb');
+  await open({ path: empty }).close();
+  t.equal(statSync(empty).size, 2 * pageBytes);
+  t.same(await checkStoreFile(empty), { kind: 'sound' });
 });
 
 t.test(
