@@ -41,7 +41,7 @@ const freeTreeAt = pageHead + 24;
 const mainTreeAt = freeTreeAt + treeBytes;
 const smallestPage = 256;
 const largestPage = 0x8000;
-/** Pages checked per turn of the event loop. */
+/** Pages and large values checked per turn of the event loop. */
 const sliceSize = 1000;
 /** Pages that are put in the order of the file, in a few milliseconds. */
 const batchSize = 100_000;
@@ -181,7 +181,7 @@ async function walkTrees(fd: number, meta: Meta): Promise<string | undefined> {
         values.push(value);
       }
       index += 1;
-      if (index % sliceSize !== 0 && index < batch.length) continue;
+      if (index % sliceSize !== 0 && values.length < sliceSize && index < batch.length) continue;
       const damaged = damagedValue(fd, values.splice(0), meta);
       if (damaged !== undefined) return `page ${damaged} is damaged`;
       await new Promise((resolve) => setImmediate(resolve));
