@@ -105,6 +105,26 @@ t.test('DUR-1 · passes no store that would end the process, whichever page is r
   t.ok(found.corrupt > 2 && found.sound > 2, JSON.stringify(found));
 });
 
+t.test('DUR-1 · the number of pages in the head of a large value is that of its record', async (t) => {
+  const damaged = Buffer.from(whole);
+  for (let number = 2; number < pages; number += 1) {
+    const head = damaged.subarray(number * pageBytes, (number + 1) * pageBytes);
+    if (head.readUInt16LE(18) === 4) head.writeUInt32LE(1_000_000, 20);
+  }
+  writeFileSync(path, damaged);
+
+  t.match(await checkStoreFile(path), { kind: 'corrupt', what: /^page \d+ is damaged$/ });
+});
+
+t.test('DUR-1 · a store of more tables than any journal has is refused', async (t) => {
+  const crowded = join(t.testdir(), 'crowded.mdb');
+  const root = open({ path: crowded, maxDbs: 65 });
+  for (let n = 0; n < 63; n += 1) root.openDB(`t${n}`, {});
+  // ...and the two trees of every store.
+  t.same(await checkStoreFile(crowded), { kind: 'corrupt', what: 'it has more than 64 tables' });
+  await root.close();
+});
+
 t.test('DUR-1 · ends on pages that point at each other', async (t) => {
   const circle = Buffer.from(whole);
   for (let number = 2; number < pages; number += 1) {

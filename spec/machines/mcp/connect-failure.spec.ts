@@ -361,11 +361,11 @@ t.test('INS-4 · LIF-1 · readers with buttons get a sentence without name and c
     ['needs a login; run `agent mcp login hub`', { why: 'The server needs a login' }],
     [
       'answered HTTP 401; check headers, or run `agent mcp login hub`',
-      { why: 'The server answered HTTP 401; check headers' },
+      { why: 'The server answered HTTP 401; check headers', http_status: 401 },
     ],
     ['command ended: it exited with code 4', { why: 'The command ended: it exited with code 4', exit_code: 4 }],
     ['TLS handshake failed', { why: 'TLS handshake failed' }],
   ] as const;
-  for (const [words, shown] of rows) t.match(shownFailure('hub', `mcp server "hub": ${words}`), shown);
+  for (const [words, shown] of rows) t.same(shownFailure('hub', `mcp server "hub": ${words}`), shown);
   t.end();
 });
