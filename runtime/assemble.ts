@@ -102,9 +102,10 @@ export async function assembleDaemon(ports: AssemblyPorts) {
     metrics: () => metrics.render(health.measure()),
     pageFolder,
     audit: () => audit,
-    async answerRpc(request, response, session) {
+    async loadRpc() {
       const { answerPage } = await import('./control/page-rpc.ts');
-      await answerPage(request, response, { ...session, host: () => host, redact: redactor.text });
+      return (request, response, session) =>
+        answerPage(request, response, { ...session, host: () => host, redact: redactor.text });
     },
     nowMs,
     log,

@@ -28,13 +28,14 @@ import { createSubjects } from './subjects.ts';
 import { createTap } from './tap.ts';
 import { createWatcher, type Watcher } from './watcher.ts';
 
-interface InspectorPorts
-  extends Pick<InspectorServerPorts, 'audit' | 'answerRpc' | 'metrics' | 'pageFolder' | 'readiness' | 'log'> {
+interface InspectorPorts extends Pick<InspectorServerPorts, 'audit' | 'metrics' | 'pageFolder' | 'readiness' | 'log'> {
   readonly root: () => AnyActorRef;
   readonly redactor: Redactor;
   readonly home: string;
   readonly deliveryOf: (eventKey: string) => string | undefined;
   readonly health: () => Health;
+  /** Loads what answers the page's commands, as late as the listener itself. */
+  readonly loadRpc: () => Promise<InspectorServerPorts['answerRpc']>;
   readonly nowMs: () => number;
 }
 
@@ -122,6 +123,7 @@ export function createInspector(ports: InspectorPorts): Inspector {
     const { openInspectorServer } = await import('./server.ts');
     const verdict = await openInspectorServer(settings, {
       ...ports,
+      answerRpc: await ports.loadRpc(),
       feed,
       sessions,
       chart: chartOf,
