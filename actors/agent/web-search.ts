@@ -1,6 +1,6 @@
 /**
- * The tool `web_search`: asks the configured search endpoint. The owner chose the endpoint, so it
- * may be private; its results are untrusted text.
+ * The tool `web_search`: asks the configured search endpoint. The owner chose the endpoint, so it may be private; its
+ * results are untrusted text.
  * @see DIS-5 in docs/specification.md
  */
 
