@@ -7,6 +7,7 @@
 import { rowLimit } from '../machines/base/row-limits.ts';
 import { meantOr } from '../machines/config/nearest.ts';
 import type { HistoryQuery } from '../runtime/control/contract/choices.ts';
+import type { Swept } from '../runtime/control/contract/deliveries.ts';
 import type { Ask } from '../runtime/control/contract.ts';
 import { connectGateway } from './call.ts';
 import { type CommandContext, type ExitCode, hasFlag, queryOf, textFlag } from './context.ts';
@@ -59,11 +60,35 @@ export async function showList<Row>(context: CommandContext, listing: Listing<Ro
 }
 
 /** Whether nothing was found because the gateway cannot read its journal, and says so. */
-export async function isUnread({ ask, out }: CommandContext): Promise<boolean> {
+async function isUnread({ ask, out }: CommandContext): Promise<boolean> {
   const journal = await ask('gateway.status').then((status) => status?.journal, noAnswer);
   if (journal === undefined || journal === 'ready') return false;
   out.complain(`agent: ${oneLine(journal)}\n`);
   return true;
+}
+
+/**
+ * Shows the outcome of a change of many, with the reasons for what is left.
+ * @param done how many were changed
+ */
+export async function showSweep<Answer extends Pick<Swept, 'left' | 'refusals'>>(
+  context: CommandContext,
+  answer: Answer,
+  done: number,
+  words: (answer: Answer) => string,
+): Promise<ExitCode> {
+  const { left, refusals } = answer;
+  const isNone = done === 0 && left === 0;
+  if (isNone && (await isUnread(context))) return 1;
+  if (hasFlag(context, 'json')) printJson(context, answer);
+  else {
+    context.out.print(`${oneLine(words(answer))}${left === 0 ? '' : ` ${left} could not be touched:`}\n`);
+    for (const { id, error, code } of refusals)
+      context.out.complain(`agent: ${oneLine(`${id}: ${error} [${code}]`)}\n`);
+    if (left > refusals.length) context.out.complain(`agent: and ${left - refusals.length} more\n`);
+  }
+  if (isNone) await sayWhyNone(context);
+  return left === 0 ? 0 : 1;
 }
 
 /** Says why nothing matches: no profile or route has this name. */

@@ -10,11 +10,13 @@ import {
   type Flag,
   failedSince,
   json,
+  ofProfile,
   profile,
   type Row,
   type Rows,
   route,
   sameAs,
+  since,
   status,
 } from './row.ts';
 
@@ -185,11 +187,28 @@ export const workRows: Rows = {
     see: ['runs list'],
     load: async () => (await runs()).showRun,
   },
-  'runs cancel <id:run>': {
+  'runs cancel [id:run]': {
     help: 'Cancel a run that waits or is in progress; nothing is delivered.',
-    flags: [json],
-    examples: [['runs cancel 0mwu633pl0000nu9ns', 'cancel it']],
+    flags: [
+      {
+        name: 'all',
+        help: 'Every run that waits or is in progress, of a route, profile or status where one is named.',
+      },
+      route,
+      ofProfile,
+      status(['queued', 'running']),
+      { ...since, help: 'Only runs of events that came since then: 2h, 3d or an ISO 8601 time.' },
+      json,
+    ],
+    about: [
+      'With --all, runs that come meanwhile are left. `agent events replay` runs an event of a cancelled run again.',
+    ],
+    examples: [
+      ['runs cancel 0mwu633pl0000nu9ns', 'cancel it'],
+      ['runs cancel --all --route ci --status queued', 'all that wait of a route'],
+    ],
     needsGateway: true,
+    exits: { 1: 'It has ended or responded, or one of --all could not be touched.' },
     see: ['runs list', 'docs/agent-runs.md'],
     load: async () => (await runs()).cancelRun,
   },

@@ -15,8 +15,8 @@ import type { Params } from '../../runtime/control/contract.ts';
 import { type CommandContext, type ExitCode, hasFlag, type Output, queryOf, refuse, textFlags } from '../context.ts';
 import { whole } from '../draw.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
-import { isUnread, sayWhyNone, showList } from '../listing.ts';
-import { ago, inTime, oneLine, printJson, show, table } from '../terminal.ts';
+import { showList, showSweep } from '../listing.ts';
+import { ago, inTime, oneLine, show, table } from '../terminal.ts';
 
 const progressWords = { accepted: 'that the run was accepted', approval: 'that the run waits for a person' } as const;
 
@@ -136,24 +136,13 @@ async function change(
     ...textFlags(context, 'reason'),
   };
   const answer = (await context.ask(method, params)) as OutgoingRow | Swept;
-  const { left, refusals } = 'left' in answer ? answer : { left: 0, refusals: [] };
-  const isNone = 'left' in answer && !answer.retried && !answer.dropped && left === 0;
-  if (isNone && (await isUnread(context))) return 1;
-  if (hasFlag(context, 'json')) printJson(context, answer);
-  else {
-    context.out.print(`${oneLine('left' in answer ? countWords(answer) : words(answer))}\n`);
-    for (const { id: one, error, code } of refusals)
-      context.out.complain(`agent: ${oneLine(`${one}: ${error} [${code}]`)}\n`);
-    if (left > refusals.length) context.out.complain(`agent: and ${left - refusals.length} more\n`);
-  }
-  if (isNone) await sayWhyNone(context);
-  return left === 0 ? 0 : 1;
+  if ('left' in answer) return showSweep(context, answer, (answer.retried ?? 0) + (answer.dropped ?? 0), countWords);
+  return show(context, answer, () => `${oneLine(words(answer))}\n`);
 }
 
-function countWords({ retried, dropped, left }: Swept): string {
+function countWords({ retried, dropped }: Swept): string {
   const many = (count: number): string => counted(count, 'dead letter');
-  const done = retried === undefined ? `Dropped ${many(dropped ?? 0)}.` : `Trying ${many(retried)} again.`;
-  return left === 0 ? done : `${done} ${left} could not be touched:`;
+  return retried === undefined ? `Dropped ${many(dropped ?? 0)}.` : `Trying ${many(retried)} again.`;
 }
 
 function deadLetters(context: CommandContext): DeliveryChoice {

@@ -4,9 +4,9 @@ import type { JsonObject } from '../../machines/base/json.ts';
 import { stateWords } from '../../machines/base/status.ts';
 import type { RunDetail } from '../../runtime/control/contract/runs.ts';
 import type { Result } from '../../runtime/control/contract.ts';
-import { agentOf, type CommandContext, type ExitCode, hasFlag } from '../context.ts';
+import { agentOf, type CommandContext, type ExitCode, hasFlag, queryOf, refuse } from '../context.ts';
 import { counted, labelled, moment, reasonOf, routeOf, span, statusOf, titled, titledText } from '../labelled.ts';
-import { type Listing, showList } from '../listing.ts';
+import { type Listing, showList, showSweep } from '../listing.ts';
 import { dim, indented, oneLine, show } from '../terminal.ts';
 
 const listing = (agent: string): Listing<Result<'runs.list'>[number]> => ({
@@ -93,8 +93,16 @@ function arrivalOf({ target, chat, status, messageId, attempts = 0 }: NonNullabl
   return `${place}: ${stateWords(status)}${as}, ${counted(attempts, 'try', 'tries')}`;
 }
 
+/** Cancels one run by its id, or with --all every matching one. */
 export async function cancelRun(context: CommandContext): Promise<ExitCode> {
-  const answer = await context.ask('runs.cancel', { id: context.args[0] ?? '' });
+  const [id] = context.args;
+  const all = hasFlag(context, 'all');
+  if ((id === undefined) === !all) return refuse(context, 'name one run, or give --all for every run', 2);
+  const stray = all ? undefined : ['route', 'profile', 'status', 'since'].find((name) => hasFlag(context, name));
+  if (stray !== undefined) return refuse(context, `--${stray} is for --all; beside an id leave it out`, 2);
+  const answer = await context.ask('runs.cancel', all ? { ...queryOf(context), all } : { id: id ?? '' });
+  if ('left' in answer)
+    return showSweep(context, answer, answer.cancelled, ({ cancelled }) => `Cancelled ${counted(cancelled, 'run')}.`);
   return show(context, answer, () =>
     'cancelling' in answer
       ? `Run ${oneLine(answer.cancelling)} is ending.\n`

@@ -150,7 +150,13 @@ const table: Commands = {
   }),
 
   ...inspectCommands,
-  'runs.cancel': ofDaemon((daemon, params) => cancelRun(daemon, textOf(params, 'id'), handOf(params))),
+  'runs.cancel': ofDaemon(async (daemon, params) => {
+    const hand = handOf(params);
+    if (params.all !== true) return cancelRun(daemon, textOf(params, 'id'), hand);
+    const { limit: _, ...query } = queryOf(params);
+    const { done, ...rest } = await daemon.runCancels.all(query, hand);
+    return { cancelled: done, ...rest };
+  }),
 };
 
 export const commands: ReadonlyMap<string, Command> = new Map(Object.entries(table));
@@ -266,7 +272,7 @@ function handOf({ by }: JsonObject): Hand {
 
 async function cancelRun(daemon: DaemonView, asked: string, by: Hand): Promise<Result<'runs.cancel'>> {
   const id = (await daemon.run(asked))?.id ?? asked;
-  const verdict = await daemon.cancelRun(id, by);
+  const verdict = await daemon.runCancels.one(id, by);
   switch (verdict.kind) {
     case 'cancelled':
       return { cancelled: id };

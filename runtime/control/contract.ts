@@ -22,6 +22,7 @@ import type {
   Bulk,
   BulkChoice,
   BulkProgress,
+  CancelledRuns,
   DeliveryChoice,
   DeliveryQuery,
   FailureChoice,
@@ -275,7 +276,11 @@ interface Contract {
     params: InProfile & { readonly range?: NamedRange };
     result: { readonly watching: NamedRange };
   };
-  'runs.cancel': { params: ById; result: { readonly cancelled: string } | { readonly cancelling: string } };
+  /** With `all` every matching run that waits or is in progress. */
+  'runs.cancel': {
+    params: ById | (Omit<HistoryQuery, 'limit' | 'before'> & { readonly all: true });
+    result: { readonly cancelled: string } | { readonly cancelling: string } | CancelledRuns;
+  };
   'runs.list': { params: Partial<HistoryQuery>; result: readonly RunRow[] };
   'runs.show': { params: ById & { readonly transcript?: boolean }; result: RunDetail };
   /** Writes the agent program into the configuration. */

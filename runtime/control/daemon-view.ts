@@ -47,7 +47,7 @@ import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
 
 /** The parts of the view that others provide as they are. */
-type Provided = 'cancelRun' | 'chat' | 'configHistory' | 'cron' | 'mcp' | 'overview' | 'reload' | 'url';
+type Provided = 'chat' | 'configHistory' | 'cron' | 'mcp' | 'overview' | 'reload' | 'runCancels' | 'url';
 
 export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'>, Pick<DaemonView, Provided> {
   readonly root: AnyActorRef;
@@ -193,7 +193,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     refusals: decisions.lastRefused,
     forgetSignature: (digest) => keeper.commit([{ kind: 'release', name: signatureClaim(digest) }]),
     ...createRunHistory({ ...ports, journal: keeper.journal }),
-    cancelRun: ports.cancelRun,
+    runCancels: ports.runCancels,
     ...eventView,
     tree: () => describeTree(root, { stateTimes: inspector.stateTimes, redact: ports.redactText }),
     actor: (id) => formatActor(inspector.actor(id)),

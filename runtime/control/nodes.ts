@@ -12,6 +12,7 @@ import type { Asker } from '../observe/audit.ts';
 import { answerRequest } from './answer.ts';
 import { type CommandHost, daemonOf } from './command.ts';
 import type { ApprovalRow } from './contract/approvals.ts';
+import type { CancelledRuns } from './contract/deliveries.ts';
 import type { GatewayStatus, NodeRow, Nodes } from './contract/gateway.ts';
 import { Refusal, refuse } from './contract/refusal.ts';
 import { formatError, formatRequest, type RpcRequest, readMessage, rpcCodes } from './protocol.ts';
@@ -140,6 +141,23 @@ export function createNodes(ports: NodesPorts): Nodes {
     }
   }
 
+  /** Each gateway cancels the runs that it holds; this one first, and with them those that wait for any. */
+  async function cancelEverywhere(
+    request: Pick<RpcRequest, 'method' | 'params'>,
+    asker: Asker | undefined,
+    own: () => Promise<Json>,
+  ): Promise<Json> {
+    const answers = [await own()];
+    const { asks, nodes } = await others();
+    const asked = nodes.map((one) => askOne(asks, one, request, asker).catch((thrown: unknown) => leftBy(one, thrown)));
+    answers.push(...(await Promise.all(asked)));
+    // The answers are trusted to have the contract's type.
+    const all = answers as unknown as CancelledRuns[];
+    const sum = (count: (one: CancelledRuns) => number): number => all.reduce((total, one) => total + count(one), 0);
+    const refusals = all.flatMap((one) => one.refusals);
+    return { cancelled: sum((one) => one.cancelled), left: sum((one) => one.left), refusals };
+  }
+
   async function ofOthers<Row extends object>(method: string): Promise<readonly (Row & { readonly node: string })[]> {
     const { asks, nodes } = await others().catch(() => ({ asks: undefined, nodes: [] }));
     const found = await Promise.all(
@@ -182,6 +200,7 @@ export function createNodes(ports: NodesPorts): Nodes {
       const request = { method, params };
       if (typeof node === 'string') return askNamed(node, request, asker, own);
       if (ofLeader.has(method) && !ports.leads()) return askLeader(request, asker, own);
+      if (method === 'runs.cancel' && params.all === true) return cancelEverywhere(request, asker, own);
       return askHolder(request, asker, own);
     },
 
@@ -192,6 +211,12 @@ export function createNodes(ports: NodesPorts): Nodes {
 
     answer: (question) => answerNeighbour(question, ports),
   };
+}
+
+/** The part of a sweep that a gateway did not do. */
+function leftBy({ node }: Neighbour, thrown: unknown): Json {
+  if (!(thrown instanceof Refusal)) throw thrown;
+  return { cancelled: 0, left: 1, refusals: [{ id: node, code: thrown.code, error: thrown.message }] };
 }
 
 /** The gateway of this name or session. */

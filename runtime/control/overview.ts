@@ -28,7 +28,12 @@ export interface OverviewPorts {
   readonly keeper: Pick<JournalKeeper, 'journal' | 'watch'>;
   readonly events: Pick<EventStats, 'count' | 'countRoutes'>;
   readonly recent: Metrics['recent'];
-  readonly load: () => { readonly running: number; readonly waiting: number };
+  readonly load: () => {
+    readonly running: number;
+    readonly waiting: number;
+    /** Whether more runs wait, on disk alone. */
+    readonly isMore: (profile?: string) => boolean;
+  };
   readonly concurrency: () => number;
   readonly runsThatWait: () => ReadonlyMap<string, string>;
   /** Calls back whenever an actor takes a step, until the returned function is called. */
@@ -321,7 +326,7 @@ function openCounts(
     const { burst, profile: its } = group.getSnapshot().context;
     if (burst !== null && (profile === undefined || its === profile)) batching += 1;
   }
-  const { running, waiting } = ports.load();
+  const { running, waiting, isMore } = ports.load();
   const own = profile === undefined ? undefined : loadOf(profile, ports);
   return {
     running: own?.running ?? running,
@@ -330,6 +335,7 @@ function openCounts(
     waiting: own?.asking ?? ports.runsThatWait().size,
     retrying: [...retrying.values()].reduce((sum, count) => sum + count, 0),
     queued: own?.queued ?? waiting,
+    ...(isMore(profile) ? { more_queued: true } : {}),
     delivering,
   };
 }

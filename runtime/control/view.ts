@@ -7,7 +7,7 @@ import type { EventRecord } from '../../machines/webhook/record.ts';
 import type { ChatView } from '../agent/chats.ts';
 import type { ConfigHistory } from '../config/config-history.ts';
 import type { CronView } from '../cron/view.ts';
-import type { CancelVerdict } from '../dispatch/cancel-run.ts';
+import type { RunCancels } from '../dispatch/cancel-run.ts';
 import type { SearchEvents } from '../dispatch/event-search.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
 import type { FailureView } from '../dispatch/failure-view.ts';
@@ -86,8 +86,8 @@ export interface DaemonView extends RunHistory, EventView {
   refusals(profile: string, route: string): readonly RefusedRequest[];
   /** Releases the claim of a signature's digest, so that the next request with it can run. */
   forgetSignature(digest: string): Promise<unknown>;
-  /** Ends a run that has not answered yet. */
-  cancelRun(id: string, by: string): Promise<CancelVerdict>;
+  /** Ends runs that have not answered yet. */
+  readonly runCancels: RunCancels;
   tree(): ActorNode;
   /** One actor by its address, with times as text. */
   actor(id: string): ActorShown | undefined;

@@ -34,7 +34,7 @@ import { assemblePlatforms } from './assemble-targets.ts';
 import { createAwaited } from './awaited.ts';
 import { createBacklog } from './backlog.ts';
 import { wireGroup } from './batches.ts';
-import { createCancelRun } from './cancel-run.ts';
+import { createRunCancels } from './cancel-run.ts';
 import { createCrashedWork } from './crashed-work.ts';
 import { wireDelivery } from './deliveries.ts';
 import { createDeliveryService } from './delivery-service.ts';
@@ -300,7 +300,7 @@ export function assembleWork(ports: WorkPorts) {
     placeOf: platforms.placeOf,
     pauseOf: platforms.pauseOf,
     hasRoom: backlog.hasRoom,
-    load: places.load,
+    load: () => ({ ...places.load(), isMore: backlog.isLeft }),
     /** Deliveries to targets, for the commands. */
     deliveryService: (keyOf: (id: string) => Promise<string | undefined>): DeliveryService =>
       createDeliveryService({
@@ -312,7 +312,7 @@ export function assembleWork(ports: WorkPorts) {
         hasRoom: (record) => !keeper.isShared() && !memory.crowded(record),
       }),
     reports: { ...createProgressReports({ ...noticePorts, log }), nextOrder: order.next },
-    cancelRun: createCancelRun({ ...records, runs: () => pools().runs, ended: runEnded }),
+    runCancels: createRunCancels({ ...records, runs: () => pools().runs, seenRun, ended: runEnded }),
     seenRun,
     recovered: recovered.rows,
     /** Recovers the work of the journal. */

@@ -36,6 +36,8 @@ interface Backlog {
    * queue may wait in the gateway's own journal, it has none, so that it does not take the room of those.
    */
   hasRoom(run: RunPlace): boolean;
+  /** Whether runs, of a profile where one is given, have been left on disk; true also where only a full memory suggests it. */
+  isLeft(profile?: string): boolean;
   /** Reports that a run has left memory. */
   runEnded(run: RunPlace): void;
   /**
@@ -178,6 +180,11 @@ export function createBacklog({ resume, isUp, every, lookEveryMs }: BacklogPorts
       noteLeft([queue]);
       if (fits) lookSoon();
       return false;
+    },
+    isLeft(profile) {
+      if (isFull || profile === undefined) return isFull || waiting.size > 0;
+      const prefix = runQueue({ profile, route: '' });
+      return [...waiting].some((queue) => queue.startsWith(prefix));
     },
     runEnded(run) {
       const queue = runQueue(run);

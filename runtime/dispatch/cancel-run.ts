@@ -1,16 +1,23 @@
 /**
- * Cancels a run for a person: notifies its chart and waits until the outcome is on disk; a run that waits only on disk is
+ * Cancels runs for a person: notifies the chart and waits until the outcome is on disk; a run that waits only on disk is
  * closed there. A run that has responded is not cancelled, because its response is being delivered.
  * @see DIS-3 in docs/specification.md
  */
 
+import { setImmediate as turn } from 'node:timers/promises';
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
+import type { HistoryQuery } from '../control/contract/choices.ts';
+import type { Sweep } from '../control/contract/deliveries.ts';
+import type { SeenRun } from '../control/contract/runs.ts';
 import type { WorkPools } from '../system/work-pools.ts';
+import { runsUnderWay } from './history.ts';
+import { listsOf } from './newest-first.ts';
+import { matches } from './run-history.ts';
 import { chartSettled } from './written.ts';
 
-export type CancelVerdict =
+type CancelVerdict =
   | { readonly kind: 'cancelled' }
   /** It already had an outcome or a response. */
   | { readonly kind: 'over'; readonly status: RunRecord['status'] }
@@ -22,9 +29,10 @@ export type CancelVerdict =
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'unknown' };
 
-interface CancelRunPorts {
+interface RunCancelPorts {
   readonly runs: () => WorkPools['runs'];
   readonly keeper: JournalKeeper;
+  readonly seenRun: SeenRun;
   /** Reports the end of a run without a chart. */
   readonly ended: (key: string, record: RunRecord) => void;
   readonly nowMs: () => number;
@@ -33,9 +41,21 @@ interface CancelRunPorts {
 /** Longer than the chart itself waits for its agent to stop. */
 const patienceMs = 20_000;
 
-type CancelRun = (key: string, by: string) => Promise<CancelVerdict>;
+/** Maximum number of refusals in an answer: a full disk refuses all for the same reason. */
+const maxRefusals = 20;
 
-export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts): CancelRun {
+type OpenRunQuery = Omit<HistoryQuery, 'limit' | 'before'>;
+
+export interface RunCancels {
+  one(key: string, by: string): Promise<CancelVerdict>;
+  /**
+   * Cancels the matching runs that wait or are in progress now, except those of other gateways, and those that end or
+   * respond meanwhile. Counts a run that takes long to end as done.
+   */
+  all(query: OpenRunQuery, by: string): Promise<Sweep>;
+}
+
+export function createRunCancels({ runs, keeper, seenRun, ended, nowMs }: RunCancelPorts): RunCancels {
   /** Undefined if the run was changed meanwhile. */
   async function closeOnDisk(
     { key, version, value }: StoredRecord<'runs'>,
@@ -52,7 +72,7 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
     return { kind: 'cancelled' };
   }
 
-  return async function cancel(key, by): Promise<CancelVerdict> {
+  async function cancel(key: string, by: string): Promise<CancelVerdict> {
     const run = runs().get(key);
     if (run !== undefined) {
       const ended = chartSettled(run, ['delivering'], patienceMs);
@@ -72,5 +92,27 @@ export function createCancelRun({ runs, keeper, ended, nowMs }: CancelRunPorts):
     if (!waits) return { kind: 'over', status };
     if (keeper.isElsewhere(stored.heldBy)) return { kind: 'elsewhere' };
     return (await closeOnDisk(stored, by)) ?? cancel(key, by);
+  }
+
+  return {
+    one: cancel,
+    async all(query, by) {
+      const journal = keeper.journal();
+      const swept = { done: 0, left: 0, refusals: [] as Sweep['refusals'][number][] };
+      // The newest first: those that wait are cancelled before one in progress makes room for them.
+      for await (const list of listsOf(journal, await runsUnderWay(journal, query))) {
+        const meant = list.filter(({ key, value, heldBy }) => matches(seenRun(key, value, heldBy), query));
+        const verdicts = await Promise.all(meant.map(async ({ key }) => ({ id: key, ...(await cancel(key, by)) })));
+        for (const verdict of verdicts) {
+          if (verdict.kind === 'cancelled' || verdict.kind === 'notified') swept.done += 1;
+          if (verdict.kind !== 'refused') continue;
+          swept.left += 1;
+          const { id, reason: error } = verdict;
+          if (swept.refusals.length < maxRefusals) swept.refusals.push({ id, code: 'journal-unavailable', error });
+        }
+        await turn();
+      }
+      return swept;
+    },
   };
 }

@@ -41,6 +41,15 @@ export function runsLike(journal: JournalReader | undefined, query: HistoryQuery
   return rowsLike('runs', journal, query, { underWay: (at) => at.dueKeys('runs') });
 }
 
+/** All runs that wait or are in progress. */
+export async function runsUnderWay(
+  journal: JournalReader | undefined,
+  { since }: Pick<HistoryQuery, 'since'>,
+): Promise<JournalQuery<'runs'>> {
+  const also = await journal?.dueKeys('runs');
+  return { collection: 'runs', limit: Number.POSITIVE_INFINITY, from: firstKey(since), marks: [], also };
+}
+
 /** The deliveries to a target, of a route or of a status, or of several of these. */
 export function deliveriesLike(
   journal: JournalReader | undefined,
@@ -74,11 +83,15 @@ async function rowsLike<In extends 'events' | 'runs' | 'deliveries'>(
     collection,
     limit,
     before,
-    // A key begins with the time of its event.
-    from: since === undefined ? undefined : timeKey(Date.parse(since)),
+    from: firstKey(since),
     marks: marks.length === 0 ? undefined : [marks],
     also: isPassing(status) && journal !== undefined ? await underWay(journal) : undefined,
   };
+}
+
+/** A key begins with the time of its event. */
+function firstKey(since: string | undefined): string | undefined {
+  return since === undefined ? undefined : timeKey(Date.parse(since));
 }
 
 /** The keys of events whose work is due and may have a status: of runs, deliveries and collecting batches. */

@@ -97,7 +97,7 @@ export function questionOf(
 /** Whether a row matches the filters of a listing. */
 export function matches(
   row: { readonly route: string; readonly profile: string; readonly status: string },
-  query: HistoryQuery,
+  query: Omit<HistoryQuery, 'limit'>,
 ): boolean {
   return (
     (query.route === undefined || row.route === query.route) &&

@@ -62,6 +62,7 @@ const readerAgainMs = 3_600_000;
 const named = new Set([
   ...['id', 'ids', 'name', 'names', 'server', 'route', 'job', 'target', 'session', 'program', 'profile', 'grant'],
   ...['remember', 'reason', 'force', 'to', 'dry', 'sample', 'checks_only', 'key', 'status', 'flow', 'as', 'read_only'],
+  ...['all', 'since'],
 ]);
 
 /**

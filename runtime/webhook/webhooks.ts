@@ -66,7 +66,7 @@ interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit
 }
 
 interface Webhooks
-  extends Pick<WorkHalf, 'load' | 'deliveryService' | 'pauseOf' | 'cancelRun' | 'seenRun' | 'recovered'> {
+  extends Pick<WorkHalf, 'load' | 'deliveryService' | 'pauseOf' | 'runCancels' | 'seenRun' | 'recovered'> {
   readonly journal: AnyActorLogic;
   readonly gateway: AnyActorLogic;
   readonly keeper: JournalKeeper;
@@ -168,7 +168,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     nextId,
     nowMs,
   });
-  const { pools, load, deliveryService, pauseOf, cancelRun, seenRun, recovered, reports, hasRoom } = work;
+  const { pools, load, deliveryService, pauseOf, runCancels, seenRun, recovered, reports, hasRoom } = work;
   const cron = assembleCron({
     ...ports,
     keeper,
@@ -304,7 +304,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     load,
     deliveryService,
     pauseOf,
-    cancelRun,
+    runCancels,
     seenRun,
     recovered,
     resume: async () => {

@@ -360,19 +360,22 @@ t.test('DIS-3 · CLI-5 · a run is cancelled while it runs and while it waits, a
   await send(daemon, { n: 1 });
   await until(() => server.asked.length === 2);
   await send(daemon, { n: 2 });
+  await send(daemon, { n: 3 });
   let ids: readonly string[] = [];
   await until(async () => {
     ids = (await runs(home.path)).map(({ id }) => String(id));
-    return ids.length === 2;
+    return ids.length === 3;
   });
 
   const waiting = await askCli(['runs', 'cancel', String(ids[0])], home.path);
-  const running = await askCli(['runs', 'cancel', String(ids[1])], home.path);
-  const again = await askCli(['runs', 'cancel', String(ids[1])], home.path);
+  const others = await askCli(['runs', 'cancel', '--all', '--status', 'queued'], home.path);
+  const running = await askCli(['runs', 'cancel', String(ids[2])], home.path);
+  const again = await askCli(['runs', 'cancel', String(ids[2])], home.path);
   const unknown = await askCli(['runs', 'cancel', 'nothing'], home.path);
 
   t.same([waiting.code, waiting.stdout], [0, `Cancelled ${ids[0]}.\n`]);
-  t.same([running.code, running.stdout], [0, `Cancelled ${ids[1]}.\n`]);
+  t.same([others.code, others.stdout], [0, 'Cancelled 1 run.\n']);
+  t.same([running.code, running.stdout], [0, `Cancelled ${ids[2]}.\n`]);
   t.match(again, { code: 1, stderr: /is cancelled and cannot be cancelled any more \[run-over\]/ });
   t.match(unknown, { code: 1, stderr: /\[run-unknown\]/ });
   for (const id of ids) {
@@ -380,9 +383,12 @@ t.test('DIS-3 · CLI-5 · a run is cancelled while it runs and while it waits, a
     t.match(run, { status: 'cancelled', reason: 'cancelled by the command line', response: null, ended_at: /T/ });
     t.equal(run.delivery, undefined);
   }
-  const run = (await cliJson(home.path, 'runs', 'show', String(ids[1]), '--transcript')) as JsonObject;
+  const run = (await cliJson(home.path, 'runs', 'show', String(ids[2]), '--transcript')) as JsonObject;
   t.match(run, { steps: 2, input_tokens: 10 });
-  t.match(await cliJson(home.path, 'runs', 'list', '--status', 'cancelled'), [{ id: ids[0] }, { id: ids[1] }]);
+  t.match(
+    await cliJson(home.path, 'runs', 'list', '--status', 'cancelled'),
+    ids.map((id) => ({ id })),
+  );
   // The place is free again.
   const before = server.asked.length;
   await send(daemon, { n: 3 });

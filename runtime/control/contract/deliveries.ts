@@ -97,6 +97,11 @@ export interface Swept extends Omit<Sweep, 'done'> {
   readonly dropped?: number;
 }
 
+/** The outcome of a cancellation of many runs. */
+export interface CancelledRuns extends Omit<Sweep, 'done'> {
+  readonly cancelled: number;
+}
+
 export interface TargetRow {
   readonly name: string;
   readonly target: string;

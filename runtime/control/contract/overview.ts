@@ -61,8 +61,10 @@ export interface OpenCounts {
   readonly waiting: number;
   /** Deliveries that wait for their next attempt. */
   readonly retrying: number;
-  /** Runs that wait for a slot. */
+  /** Runs in memory that wait for a slot. */
   readonly queued: number;
+  /** More of them wait on disk alone. */
+  readonly more_queued?: true;
   /** Deliveries under way, or waiting for their turn at their target. */
   readonly delivering: number;
 }

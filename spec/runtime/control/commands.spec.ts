@@ -308,10 +308,12 @@ t.test('DIS-3 · every verdict of a cancel has its answer', async (t) => {
     ask(
       hostOf(t, {
         run: async (id) => (id === 'latest' ? ({ id: 'r1' } as never) : undefined),
-        cancelRun: async (_, hand) => {
-          hands.push(hand);
-          return kind as never;
-        },
+        runCancels: {
+          one: async (_: string, hand: string) => {
+            hands.push(hand);
+            return kind as never;
+          },
+        } as never,
       }),
       'runs.cancel',
       { id: 'latest', ...(by === undefined ? {} : { by }) },

@@ -103,7 +103,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     deliveryService: () =>
       ({ targets: () => [{ state: 'failed' }, { state: 'connected' }, { state: 'failed' }] }) as never,
     pauseOf: () => undefined,
-    cancelRun: () => Promise.reject(new Error('nothing is cancelled here')),
+    runCancels: { one: () => Promise.reject(new Error('nothing is cancelled here')) } as never,
     seenRun: (_key, record) => record,
     stats: {} as never,
     chat: {} as never,

@@ -154,6 +154,23 @@ t.test('SCA-3 · deliveries are the leader’s, a run and a question those of th
   t.same(await alone.ask('a', 'deliveries.drop', { id: 'x' }), { at: 'a' }, 'while nobody leads');
 });
 
+t.test('SCA-3 · DIS-3 · each gateway cancels its runs, this one first; one that is silent is named', async (t) => {
+  const refusals = [{ id: 'r7', code: 'journal-unavailable', error: 'the disk is full' }];
+  const answers = {
+    'a runs.cancel': { cancelled: 5, left: 0, refusals: [] },
+    'b runs.cancel': { cancelled: 2, left: 1, refusals },
+    'c runs.cancel': { cancelled: 1, left: 0, refusals: [] },
+  };
+  const { ask, ran } = stage(answers);
+  t.same(await ask('a', 'runs.cancel', { all: true, route: 'ci' }), { cancelled: 8, left: 1, refusals });
+  t.match(ran, [/^a /, 'b runs.cancel {"all":true,"route":"ci"}', 'c runs.cancel {"all":true,"route":"ci"}']);
+  t.match(await stage(answers, { silent: 'b' }).ask('a', 'runs.cancel', { all: true }), {
+    cancelled: 6,
+    left: 1,
+    refusals: [{ id: 'b', code: 'node-silent', error: /gave no answer/ }],
+  });
+});
+
 t.test('SCA-3 · a gateway that does not answer is named, and delays no other', async (t) => {
   const rows = [{ id: 'q' }];
   const { ask, nodes } = stage({ 'approvals.list': rows as never }, { silent: 'b' });

@@ -22,7 +22,7 @@ function stage(t: Test, more: Partial<OverviewPorts> & { readonly nodes?: unknow
       countRoutes: async () => ({ countedFromMs: 0, routes: [] }),
     },
     recent: { calls: { read: () => undefined }, deliveries: { read: () => undefined } } as never,
-    load: () => ({ running: 0, waiting: 0 }),
+    load: () => ({ running: 0, waiting: 5, isMore: (profile) => profile !== 'work' }),
     concurrency: () => 1,
     runsThatWait: () => new Map(),
     onStep: () => () => {},
@@ -146,9 +146,11 @@ t.test(
       },
     });
     t.match(await overview.read({ range: '1h' }), {
+      open: { queued: 5, more_queued: true },
       needs: { total: size },
       routes: { total: size, rows: [{ name: 'r0', events: 1, health: 'failing' }] },
     });
     t.ok(reads <= 10 * size, `${reads} looks at the names of ${size} routes and counts`);
+    t.notOk('more_queued' in (await overview.read({ range: '1h', profile: 'work' })).open, 'none of it on disk alone');
   },
 );

@@ -230,6 +230,7 @@ t.test('DIS-3 · a route that stands still leaves memory to the others, however 
   const other = { ...run, route: 'other' };
   await it.arrive(1_500, 0);
   t.equal(it.living(), 1_000, 'half of the memory');
+  t.same([it.backlog.isLeft(), it.backlog.isLeft('default'), it.backlog.isLeft('work')], [true, true, false]);
   await it.arrive(200, 2_000, other);
   t.equal(it.living(), 1_064, 'of the second half a small part');
   await it.tick();
@@ -266,6 +267,7 @@ t.test('SCA-2 · news of other gateways begin a check, except while it would ste
 t.test('DUR-1 · while nothing waits on disk, an end looks for nothing', async (t) => {
   const it = await openBacklog();
   await it.arrive(900, 0);
+  t.notOk(it.backlog.isLeft());
   await it.end(900);
   t.equal(it.takes(), 0);
 });

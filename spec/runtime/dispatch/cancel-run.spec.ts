@@ -2,7 +2,8 @@ import t from 'tap';
 import { assign, setup } from 'xstate';
 import type { JournalKeeper } from '../../../actors/store/keeper.ts';
 import type { RunRecord } from '../../../machines/webhook/record.ts';
-import { createCancelRun } from '../../../runtime/dispatch/cancel-run.ts';
+import { createRunCancels } from '../../../runtime/dispatch/cancel-run.ts';
+import { timeKey } from '../../../runtime/system/ids.ts';
 import { openKeeper, openTwoKeepers } from '../../support/keeper.ts';
 import { startPool } from '../../support/pools.ts';
 
@@ -33,7 +34,8 @@ const run = setup({
   },
 });
 
-const usual = { nowMs: () => 7, ended: () => {} };
+const seenRun = (_: string, record: RunRecord): RunRecord => record;
+const usual = { nowMs: () => 7, ended: () => {}, seenRun };
 const keeper = {
   isElsewhere: () => false,
   journal: () => ({
@@ -45,7 +47,7 @@ t.test(
   'DIS-3 · a run under way is cancelled and waited for, one that has answered or ended is not called back',
   async (t) => {
     const pool = startPool<{ record: { status: Status } }>(t, run);
-    const cancel = createCancelRun({ ...usual, runs: pool as never, keeper });
+    const { one: cancel } = createRunCancels({ ...usual, runs: pool as never, keeper });
     pool().spawn('running', { record: { status: 'running' } });
     pool().spawn('answering', { record: { status: 'running' } });
     pool().get('answering')?.send({ type: 'run.answer' });
@@ -59,12 +61,16 @@ t.test(
 );
 
 t.test('SCA-1 · a run of another living gateway is left to it', async (t) => {
-  const [one, other] = await openTwoKeepers();
-  const cancel = createCancelRun({ ...usual, runs: () => ({ get: () => undefined }) as never, keeper: one });
+  const [first, other] = await openTwoKeepers();
+  const { one: cancel } = createRunCancels({
+    ...usual,
+    runs: () => ({ get: () => undefined }) as never,
+    keeper: first,
+  });
   const run = { kind: 'put', collection: 'runs', key: 'k', value: { status: 'running' }, dueAtMs: 1 } as const;
   await other.commit([{ ...run, heldBy: other.session() }]);
   t.same(await cancel('k', 'cli'), { kind: 'elsewhere' });
-  t.match(await one.journal()?.get('runs', 'k'), { version: 1 });
+  t.match(await first.journal()?.get('runs', 'k'), { version: 1 });
   await other.commit([run]);
   t.same(await cancel('k', 'cli'), { kind: 'cancelled' }, 'one that nobody holds');
 });
@@ -76,7 +82,7 @@ t.test(
     const nobody = { get: () => undefined } as never;
     const ended: unknown[] = [];
     const told = (key: string, { status }: RunRecord): void => void ended.push([key, status]);
-    const cancel = createCancelRun({ ...usual, runs: () => nobody, keeper: it, ended: told });
+    const { one: cancel } = createRunCancels({ ...usual, runs: () => nobody, keeper: it, ended: told });
     for (const [key, value] of [
       ['waits', { status: 'queued', attempt: 0 }],
       ['cut-off', { status: 'running', attempt: 1 }],
@@ -91,5 +97,52 @@ t.test(
       t.equal(stored?.dueAtMs, undefined, 'nobody takes it up any more');
       t.same(ended.splice(0), [[key, 'cancelled']]);
     }
+  },
+);
+
+t.test(
+  'DIS-3 · all that wait or are in progress are cancelled at once, or those of a route, status or time',
+  async (t) => {
+    const { keeper: it } = await openKeeper();
+    const pool = startPool<{ record: { status: Status } }>(t, run);
+    const ended: string[] = [];
+    const stage = { ...usual, runs: pool as never, keeper: it, ended: (key: string): void => void ended.push(key) };
+    const { all } = createRunCancels(stage);
+    const put = async (key: string, route: string, status: Status, dueAtMs?: number): Promise<void> => {
+      await it.commit([{ kind: 'put', collection: 'runs', key, value: { status, route } as never, dueAtMs }]);
+    };
+    const keys = Array.from({ length: 150 }, (_, at) => timeKey(1_000 + at));
+    for (const [at, key] of keys.entries()) await put(key, at % 3 === 0 ? 'ci' : 'mail', 'queued', 1);
+    const [oldest = '', , third = ''] = keys;
+    pool().spawn(oldest, { record: { status: 'running' } });
+    await put(oldest, 'ci', 'running', 1);
+    await put('a', 'ci', 'delivered');
+    await put(timeKey(9_000), 'ci', 'delivering', 1);
+
+    const since = new Date(1_100).toISOString();
+    t.same(await all({ since, route: 'mail' }, 'cli'), { done: 34, left: 0, refusals: [] });
+    t.ok(ended.every((key) => key >= (keys[100] ?? '')));
+    t.same(await all({ status: 'queued', route: 'mail' }, 'cli'), { done: 66, left: 0, refusals: [] });
+    await put(third, 'mail', 'queued', 1);
+    t.same(await all({}, 'cli'), { done: 51, left: 0, refusals: [] }, 'one in progress too, none that has responded');
+    t.equal(ended.at(-1), keys[2], 'the newest first: none of them begins in the place of another');
+    t.equal(pool().get(oldest), undefined);
+  },
+);
+
+t.test(
+  'DIS-3 · SCA-1 · of many, those that cannot be written are left with the reason, those of others unseen',
+  async (t) => {
+    const [first, other] = await openTwoKeepers();
+    const { all } = createRunCancels({ ...usual, runs: () => ({ get: () => undefined }) as never, keeper: first });
+    const value = { status: 'queued', route: 'ci' } as never;
+    await other.commit([{ kind: 'put', collection: 'runs', key: 'b', value, dueAtMs: 1, heldBy: other.session() }]);
+    await first.commit([{ kind: 'put', collection: 'runs', key: 'a', value, dueAtMs: 1 }]);
+    const fault = { code: 'journal-unavailable', message: 'the disk is full' } as const;
+    const full = { ...first, commit: async () => ({ kind: 'unavailable', fault }) } as unknown as JournalKeeper;
+    const refused = createRunCancels({ ...usual, runs: () => ({ get: () => undefined }) as never, keeper: full });
+    const refusals = [{ id: 'a', code: 'journal-unavailable', error: 'the disk is full' }];
+    t.same(await refused.all({}, 'cli'), { done: 0, left: 1, refusals });
+    t.same(await all({}, 'cli'), { done: 1, left: 0, refusals: [] });
   },
 );

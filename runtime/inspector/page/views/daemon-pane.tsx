@@ -21,7 +21,7 @@ export function DaemonPane(): JSX.Element | null {
         <div class="pad">
           <Facts
             facts={[
-              ['Runs', `${runs.running} of ${runs.concurrency}, ${runs.queued} queued`],
+              ['Runs', `${runs.running} of ${runs.concurrency}, ${runs.queued} queued in memory`],
               ['Memory', `${Math.round(memoryBytes / 1_048_576)} MB resident`],
               ['Longest pause', `${Math.round(lagMs)} ms in the last seconds`],
               ['Home', <code>{home}</code>],

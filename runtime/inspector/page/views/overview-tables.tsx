@@ -50,6 +50,7 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
                 </Status>
               </th>
               <td class="right num">
+                {words === 'Queued' && open.more_queued ? 'over ' : ''}
                 {count.toLocaleString('en')}
                 {words === 'Running' ? ` of ${open.slots} ${open.slots === 1 ? 'slot' : 'slots'}` : ''}
               </td>
