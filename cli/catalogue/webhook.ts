@@ -3,7 +3,7 @@
  * @see CLI-1 and CLI-5 in docs/specification.md
  */
 
-import { historyStatuses } from '../../machines/base/status.ts';
+import { historyStatuses, replayedStatuses } from '../../machines/base/status.ts';
 import {
   choices,
   deliveryFlags,
@@ -15,6 +15,7 @@ import {
   type Rows,
   route,
   sameAs,
+  since,
   status,
 } from './row.ts';
 
@@ -104,6 +105,9 @@ const replay: Row = {
     { name: 'payload', value: 'file', help: 'Use the payload in this file.', form: 'text' },
     { name: 'event', value: 'type', help: 'Use this event type.', form: 'text' },
     { name: 'dry', help: 'Deliver nothing; print the response.' },
+    { name: 'all', help: 'Every event with this status, the oldest first.' },
+    status(replayedStatuses),
+    { ...since, help: 'With --all, only what came since then: 2h, 3d or an ISO 8601 time.' },
     route,
     ofProfile,
     json,
@@ -111,16 +115,21 @@ const replay: Row = {
   about: [
     'Headers that carry credentials are never kept, so a replay goes through without a signature. Every later rule of the route applies, also to an edited payload. Also by its earlier name, `agent webhook replay`.',
     'With `--dry` the agent runs with its tools as usual, but its response is delivered to no target.',
+    'With `--all` an event that was replayed before is left out; its newest replay is chosen if that ended alike. So is one whose response is there: `agent deliveries retry --all` sends it without another run.',
   ],
   examples: [
     ['events replay 8f2c-1', 'process it once more'],
     ['events replay 8f2c-1 --edit --dry', 'edit the payload, and only see the response'],
     ['events replay latest --payload changed.json', 'with the payload of a file'],
+    ['events replay --all --status failed --since 2h', 'after an outage, all whose run failed'],
+    ['events replay --all --status ignored --route ci --since 1d', 'after a filter was corrected'],
   ],
   needsGateway: true,
-  exits: { 1: 'The answer was not 2xx, or the run of --dry failed; it is shown. Or the editor failed.' },
+  exits: {
+    1: 'The answer was not 2xx, or the run of --dry failed; it is shown. Or the editor failed, or one of --all was not accepted.',
+  },
   env: ['VISUAL', 'EDITOR'],
-  see: ['events'],
+  see: ['events', 'deliveries retry'],
   load: async () => (await import('../commands/events-replay.ts')).replayEvent,
 };
 
@@ -305,7 +314,7 @@ export const webhookRows: Rows = {
     hidden: true,
     load: async () => (await events()).listOrShowEvent,
   },
-  'webhook replay <id:delivery>': { ...replay, help: 'The same as `agent events replay`.', hidden: true },
+  'webhook replay [id:delivery]': { ...replay, help: 'The same as `agent events replay`.', hidden: true },
   events: listEvents,
   'events list': sameAs('events', listEvents, [['events list --json', 'the newest fifty, for scripts']]),
   'events show <id:delivery>': {
@@ -319,5 +328,5 @@ export const webhookRows: Rows = {
     see: ['events', 'inspect why'],
     load: async () => (await events()).showEvent,
   },
-  'events replay <id:delivery>': replay,
+  'events replay [id:delivery]': replay,
 };

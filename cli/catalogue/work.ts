@@ -201,7 +201,7 @@ export const workRows: Rows = {
       json,
     ],
     about: [
-      'With --all, runs that come meanwhile are left. `agent events replay` runs an event of a cancelled run again.',
+      'With --all, runs that come meanwhile are left. `agent events replay --all --status cancelled` runs their events again.',
     ],
     examples: [
       ['runs cancel 0mwu633pl0000nu9ns', 'cancel it'],

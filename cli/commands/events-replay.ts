@@ -8,6 +8,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { indentedJson } from '../../machines/base/indented-json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
+import { replayedStatuses } from '../../machines/base/status.ts';
 import type { ReplayEdit } from '../../runtime/control/contract/events.ts';
 import type { Result } from '../../runtime/control/contract.ts';
 import {
@@ -15,17 +16,28 @@ import {
   type CommandContext,
   type ExitCode,
   hasFlag,
+  queryOf,
   refuse,
   textFlag,
   textFlags,
   withHomeNamed,
 } from '../context.ts';
 import { makeDraft, openEditor } from '../editor.ts';
+import { counted } from '../labelled.ts';
+import { showSweep } from '../listing.ts';
 import { oneLine, plain, printJson } from '../terminal.ts';
 
 const pollMs = 500;
 
 export async function replayEvent(context: CommandContext): Promise<ExitCode> {
+  const all = hasFlag(context, 'all');
+  if ((context.args[0] === undefined) === !all)
+    return refuse(context, 'name one event, or give --all and --status for every event with this status', 2);
+  const strays = all ? ['edit', 'payload', 'event', 'dry'] : ['status', 'since'];
+  const stray = strays.find((name) => hasFlag(context, name));
+  if (stray !== undefined)
+    return refuse(context, `--${stray} is for ${all ? 'one event; beside' : '--all; without'} --all leave it out`, 2);
+  if (all) return replayAll(context);
   const file = textFlag(context, 'payload');
   if (file !== undefined && hasFlag(context, 'edit'))
     return refuse(context, '--edit and --payload both give the payload; use one of them', 2);
@@ -46,6 +58,24 @@ export async function replayEvent(context: CommandContext): Promise<ExitCode> {
     if (ended !== undefined) context.out.print(`\n${plain(ended.response ?? ended.verdict.text)}\n`);
   }
   return isTaken && ended?.verdict.tone !== 'failed' ? 0 : 1;
+}
+
+async function replayAll(context: CommandContext): Promise<ExitCode> {
+  const status = replayedStatuses.find((one) => one === textFlag(context, 'status'));
+  if (status === undefined)
+    return refuse(context, `--all needs --status, which is one of ${replayedStatuses.join(', ')}`, 2);
+  const answer = await context.ask('events.replayAll', { ...queryOf(context), status });
+  return showSweep(context, answer, answer.replayed, allWords);
+}
+
+function allWords({ replayed, replayed_before: before, with_response: responded }: Result<'events.replayAll'>): string {
+  const were = (count: number): string => (count === 1 ? 'was' : 'were');
+  const have = (count: number): string => (count === 1 ? 'has a response' : 'have responses');
+  return [
+    `Replayed ${counted(replayed, 'event')}.`,
+    ...(before === 0 ? [] : [`${before} ${were(before)} replayed before.`]),
+    ...(responded === 0 ? [] : [`${responded} ${have(responded)}, for \`agent deliveries retry --all\`.`]),
+  ].join(' ');
 }
 
 /** Waits until the run of a dry replay has ended; says each question that it waits for. */

@@ -40,6 +40,7 @@ export const faultCodes = [
   'delivery-settled',
   'delivery-unsure',
   'run-unknown',
+  'replay-refused',
   'run-over',
   'run-elsewhere',
   'node-unknown',

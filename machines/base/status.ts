@@ -55,6 +55,10 @@ export function meantStatus(text: string, known: readonly string[]): string | un
   return known.find((one) => one === text || stateWords(one) === text.replaceAll('-', ' '));
 }
 
+/** The statuses of ended events that can be replayed together. */
+export const replayedStatuses = ['failed', 'interrupted', 'cancelled', 'ignored'] as const;
+export type ReplayedStatus = (typeof replayedStatuses)[number];
+
 /** The possible statuses of an event in the history, including those of its run. */
 export const historyStatuses: readonly string[] = [...new Set<string>([...eventStatuses, ...runStatuses])].filter(
   (status) => status !== 'queued',

@@ -7,6 +7,7 @@
  */
 
 import type { Json, JsonObject } from '../../machines/base/json.ts';
+import type { ReplayedStatus } from '../../machines/base/status.ts';
 import type { NamedRange } from '../../machines/base/time-range.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import type { ShownSetting } from '../../machines/config/shown-settings.ts';
@@ -42,6 +43,7 @@ import type {
   HistoryDetail,
   HistoryRow,
   ReplayEdit,
+  ReplayedEvents,
 } from './contract/events.ts';
 import type { AuditRow, DatabaseShown, GatewayStatus, NodeRow } from './contract/gateway.ts';
 import type { ChangedJob, JobChoice, JobDetail, JobRow } from './contract/jobs.ts';
@@ -144,6 +146,11 @@ interface Contract {
   'events.follow': { params: EventSearch; result: EventNews };
   /** With `whole` the complete payload, not just its first 64 KB. */
   'events.open': { params: EventChoice & ById & { readonly whole?: boolean }; result: OpenedEvent };
+  /** Replays ended events as they are, the oldest first. */
+  'events.replayAll': {
+    params: EventChoice & { readonly status: ReplayedStatus; readonly since?: string };
+    result: ReplayedEvents;
+  };
   'events.search': { params: EventSearch & { readonly cursor?: string; readonly limit?: number }; result: FoundEvents };
   'failures.groups': {
     params: Partial<FailureChoice> & { readonly by?: FailureGrouping };

@@ -5,6 +5,7 @@
  */
 
 import { defined, type JsonObject } from '../../machines/base/json.ts';
+import { replayedStatuses } from '../../machines/base/status.ts';
 import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
 import { curlCommand } from '../../machines/webhook/curl.ts';
@@ -13,7 +14,7 @@ import { argumentsOf } from '../inspector/request-outcomes.ts';
 import { counted } from '../inspector/timeline-sources.ts';
 import type { ReplayChanges } from '../webhook/own-request.ts';
 import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
-import type { EventChoice } from './contract/choices.ts';
+import type { EventChoice, HistoryQuery } from './contract/choices.ts';
 import type { OpenedEvent } from './contract/event-wire.ts';
 import type { Diagnosis, EventSearch, HistoryDetail } from './contract/events.ts';
 import { refuse } from './contract/refusal.ts';
@@ -68,6 +69,12 @@ export const eventCommands = {
     return { curl: curlOf(record, host) };
   },
 
+  'events.replayAll': ofDaemon(async (daemon, params) => {
+    const rows = await daemon.deliveries({ ...endedOf(params), limit: Number.POSITIVE_INFINITY });
+    // The oldest first, as they came.
+    return daemon.replayEach(rows.map(({ key }) => key).reverse());
+  }),
+
   'webhook.replay': ofDaemon(async (daemon, params) => {
     const id = textOf(params, 'id');
     const choice = choiceOf(params);
@@ -109,6 +116,12 @@ function unknownEvent(id: string, choice: EventChoice, host: CommandHost): never
     'delivery-unknown',
     `event ${formatChoice(id, choice)} is no longer in the history (kept ${kept}); \`agent events\` lists the others`,
   );
+}
+
+function endedOf(params: JsonObject): HistoryQuery {
+  const { status } = params;
+  if (replayedStatuses.some((one) => one === status)) return queryOf(params);
+  return refuse('params-missing', `the parameter "status" must be ${replayedStatuses.join(', ')}`);
 }
 
 function changesOf(params: JsonObject): ReplayChanges {

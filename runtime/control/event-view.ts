@@ -4,7 +4,7 @@
  * @see DUR-2, INS-2 and INS-4 in docs/specification.md
  */
 
-import { setTimeout as wait } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -29,6 +29,8 @@ import { type KnownDelivery, noWork, type TimelineSources, type WorkOfRun } from
 import type { SpawnPorts } from '../webhook/exchanges.ts';
 import { replayEvent } from '../webhook/own-request.ts';
 import type { EventReplay } from './contract/event-wire.ts';
+import type { ReplayedEvents } from './contract/events.ts';
+import { Refusal } from './contract/refusal.ts';
 import type { EventView } from './view.ts';
 
 export interface EventViewPorts {
@@ -47,6 +49,10 @@ export interface EventViewPorts {
 
 /** Maximum events of a batch, and replays of an event, in the answer. */
 const maxListed = 200;
+/** How many events are replayed at a time. */
+const replaysAtOnce = 50;
+/** Maximum number of refusals in an answer. */
+const maxRefusals = 20;
 /** How often the row of a replay is looked up: half a second in total, longer than a commit takes. */
 const maxLooks = 50;
 const lookMs = 10;
@@ -116,6 +122,18 @@ export function createEventView(ports: EventViewPorts): EventView {
     });
   }
 
+  /** The event, if it is to be replayed among several, or why it is not. */
+  async function meantOf(key: string): Promise<EventRecord | 'replayed_before' | 'with_response' | undefined> {
+    const event = await get('events', key);
+    if (event === undefined || event.outcome === 'handshake' || event.isDry || !isRequestKept(event)) return undefined;
+    if (event.work !== undefined) {
+      // One that a crash interrupted is taken up again by itself.
+      if ((await keeper.journal()?.get('runs', event.work))?.dueAtMs !== undefined) return undefined;
+      if ((await get('deliveries', event.work)) !== undefined) return 'with_response';
+    }
+    return (await replaysOf(key)).some(({ dry }) => dry !== true) ? 'replayed_before' : event;
+  }
+
   return {
     async why(id, choice) {
       const found = await find(id, choice);
@@ -141,5 +159,36 @@ export function createEventView(ports: EventViewPorts): EventView {
       for (let tries = 0; tries < maxLooks && (await find(key)) === undefined; tries += 1) await wait(lookMs);
       return { status, body, key };
     },
+    async replayEach(keys) {
+      const counts = { replayed: 0, replayed_before: 0, with_response: 0, left: 0 };
+      const refusals: ReplayedEvents['refusals'][number][] = [];
+      for (let from = 0; from < keys.length; from += replaysAtOnce) {
+        const ids = keys.slice(from, from + replaysAtOnce);
+        // Read before the first is spawned, so that they are spawned in their order.
+        const events = await Promise.all(ids.map(meantOf));
+        const answers = events.map((event, at) => {
+          if (typeof event !== 'object') return event;
+          return replayEvent(ids[at] ?? '', event, {}, ports.replay).catch(asAnswer);
+        });
+        for (const [at, answer] of (await Promise.all(answers)).entries()) {
+          if (answer === undefined) continue;
+          if (typeof answer === 'string') counts[answer] += 1;
+          else if (answer.status < 300) counts.replayed += 1;
+          else {
+            counts.left += 1;
+            const error = `answered ${answer.status}: ${answer.body}`;
+            if (refusals.length < maxRefusals) refusals.push({ id: ids[at] ?? '', code: 'replay-refused', error });
+          }
+        }
+        await turn();
+      }
+      return { ...counts, refusals };
+    },
   };
+}
+
+/** A gateway that begins or ends takes none. */
+function asAnswer(thrown: unknown): { readonly status: number; readonly body: string } {
+  if (!(thrown instanceof Refusal)) throw thrown;
+  return { status: 503, body: thrown.message };
 }

@@ -54,6 +54,7 @@ const methods: Readonly<Record<Method, ReturnType<typeof home>>> = {
   'events.follow': daemon('reads'),
   'events.open': daemon('reads'),
   'events.search': daemon('reads'),
+  'events.replayAll': daemon('replayed events'),
   'failures.groups': daemon('reads'),
   'failures.list': daemon('reads'),
   'gateway.database': daemon('reads'),

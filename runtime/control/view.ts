@@ -41,6 +41,8 @@ export interface EventView {
   openEvent(id: string, choice?: EventChoice, options?: OpenOptions): Promise<OpenedEvent | undefined>;
   /** Replays an event; resolves with the answer's status and body, and the key of the new event. */
   replay(id: string, choice?: EventChoice, changes?: ReplayChanges): Promise<Result<'webhook.replay'> | undefined>;
+  /** Replays ended events as they are, in this order. */
+  replayEach(keys: readonly string[]): Promise<Result<'events.replayAll'>>;
 }
 
 export interface DaemonView extends RunHistory, EventView {

@@ -3,6 +3,7 @@
 import type { EventOutcome } from '../../../machines/base/event-outcome.ts';
 import type { ChipName } from '../../../machines/base/event-query.ts';
 import type { DeliveryRecord, EventRecord, EventSummary, RunRecord } from '../../../machines/webhook/record.ts';
+import type { Sweep } from './deliveries.ts';
 import type { Timeline } from './wire.ts';
 
 /** Why a request was refused; for a route, the newest first. */
@@ -42,6 +43,15 @@ export interface HistoryDetail extends HistoryRow {
   readonly deliveries?: readonly DeliveryRecord[];
   /** The delivery of the notice about its failed run, sent to `on_failure`. */
   readonly notice?: DeliveryRecord;
+}
+
+/** The outcome of a replay of several events. */
+export interface ReplayedEvents extends Omit<Sweep, 'done'> {
+  readonly replayed: number;
+  /** Left out, because they were replayed before; of these the newest replay is chosen, if it ended alike. */
+  readonly replayed_before: number;
+  /** Left out, because their response is there and can be delivered again without another run. */
+  readonly with_response: number;
 }
 
 /** Events by outcome. Refused and unconfirmed ones count as failed, unfinished ones as open. */

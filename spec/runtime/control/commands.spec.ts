@@ -200,6 +200,21 @@ t.test('DUR-2 · histories are asked for within bounds, by route and status', as
   t.same(seen, [{ limit: 50 }, { limit: 1, route: 'r', status: 'failed' }, { limit: 1_000 }, { limit: 50 }]);
 });
 
+t.test('DUR-2 · of a status all events are replayed, the oldest first; only ended ones have one', async (t) => {
+  const asked: unknown[] = [];
+  const host = hostOf(t, {
+    deliveries: async (query) => {
+      asked.push(query);
+      return [{ key: 'k2' }, { key: 'k1' }] as never;
+    },
+    replayEach: async (keys) => ({ replayed: keys }) as never,
+  });
+  t.strictSame(await ask(host, 'events.replayAll', { status: 'failed', route: 'r' }), { replayed: ['k1', 'k2'] });
+  t.strictSame(asked, [{ status: 'failed', route: 'r', limit: Number.POSITIVE_INFINITY }]);
+  for (const status of [undefined, 'delivered', 'accepted', 7])
+    t.equal(await codeOf(ask(host, 'events.replayAll', status === undefined ? {} : { status })), 'params-missing');
+});
+
 t.test('CLI-5 · what the history lacks has its code, and what it has is complete', async (t) => {
   const stopped: string[] = [];
   const host = hostOf(t, {

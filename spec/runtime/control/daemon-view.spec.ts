@@ -97,7 +97,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     replay: {
       exchanges,
       pools: () => ({ requests: requests.handle() }) as unknown as WorkPools,
-      nextId: () => 'new',
+      nextId: () => `new${requests.spawned.length || ''}`,
       nowMs: () => 1,
     },
     deliveryService: () =>
@@ -519,6 +519,41 @@ t.test('DUR-2 · a replay goes through the chart; what left no body cannot be re
   decisions.decided(refused, undefined);
   t.equal(await view.replay('d5'), undefined);
   t.equal(await view.replay('none'), undefined);
+});
+
+t.test('DUR-2 · of several, those are replayed that have ended, without a response and without a replay', async (t) => {
+  const work = (key: string): object => ({ ...event, deliveryId: key, work: key });
+  const of = (key: string, more: object = {}): object => ({
+    ...event,
+    deliveryId: `of-${key}`,
+    replayOf: key,
+    ...more,
+  });
+  const run = { status: 'failed', profile: 'default', route: 'r' };
+  const { view, exchanges, requests } = await stage([
+    ['events', 'e1', work('e1')],
+    ['events', 'e2', work('e2')],
+    ['events', 'e3', work('e3')],
+    ['runs', 'e3', run, 1],
+    ['events', 'e4', work('e4')],
+    ['deliveries', 'e4', { status: 'deadLettered' }],
+    ['events', 'e5', work('e5')],
+    ['events', 'e6', of('e5')],
+    ['events', 'e7', of('e1', { isDry: true })],
+    ['events', 'e8', { ...event, headers: {}, body: '' }],
+    ['events', 'e9', { ...event, outcome: 'handshake' }],
+  ]);
+  const swept = view.replayEach(['e1', 'e2', 'e3', 'e4', 'e5', 'e6', 'e7', 'e8', 'e9', 'none']);
+  await turn();
+  t.strictSame(
+    requests.spawned.map(({ input }) => (input as { replay?: { of: string } }).replay?.of),
+    ['e1', 'e2', 'e6'],
+    'in their order',
+  );
+  for (const [at, status] of [202, 503, 200].entries())
+    exchanges.get(`new${at || ''}`)?.exchange.reply({ status, body: '{}', headers: {} });
+  const refusals = [{ id: 'e2', code: 'replay-refused', error: 'answered 503: {}' }];
+  t.strictSame(await swept, { replayed: 2, replayed_before: 1, with_response: 1, left: 1, refusals });
 });
 
 t.test('DUR-2 · CLI-5 · before the journal is open there is nothing to show, and nothing breaks', async (t) => {

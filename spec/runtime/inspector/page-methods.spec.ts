@@ -34,7 +34,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...['cancel', 'new', 'open', 'say'].map((name) => `chat.${name}`),
     ...['add', 'edit', 'remove'].map((name) => `cron.${name}`),
     ...['reload', 'stop'].map((name) => `gateway.${name}`),
-    'link.add',
+    ...['events.replayAll', 'link.add'],
     ...['add', 'edit', 'enable', 'import', 'remove'].map((name) => `mcp.${name}`),
     ...['agent', 'target', 'webhooks'].map((name) => `setup.${name}`),
     ...['edit', 'remove', 'subscribe', 'test'].map((name) => `webhook.${name}`),
