@@ -643,7 +643,7 @@ export const sources = {
     id: [field('sg_event_id')],
     body: { shape: 'each' },
     secret: {
-      is: 'the verification key of the signed event webhook, a public key that begins with MFkw',
+      is: 'the verification key of the signed event webhook, or that of a security policy of Inbound Parse: a public key that begins with MFkw',
       looks: /^(?:MFkw|-----BEGIN PUBLIC KEY)/,
     },
   },

@@ -1,39 +1,37 @@
 /**
- * Parses a request's payload from its text: JSON, or a form as GitHub may send it. Returns an object, or a refusal with its
- * reason.
+ * Parses a request's payload: JSON, or a form as GitHub may send it. Returns an object, or a refusal with its reason.
  * @see LIM-3 and SEC-3 in docs/specification.md
  */
 
 import { isJsonObject, type Json, type JsonObject, lookUp, stringify } from '../base/json.ts';
 import { isBeyondReading, readJson } from '../base/read-json.ts';
 import type { BodyRule } from '../config/sources.ts';
+import { decodeBody, decoderOf, decodeWindows1252 } from './charset.ts';
+import { parseMultipart } from './multipart.ts';
 
 export type ParsedBody =
   /** `items` if the body is an array. */
   | { readonly ok: true; readonly value: JsonObject; readonly items?: readonly Json[] }
   | { readonly ok: false; readonly why: string };
 
-const decoder = new TextDecoder('utf-8', { fatal: true });
 const beginsAsJson = /^\s*[[{]/;
 const compressions = /\b(?:gzip|deflate|br|zstd|compress)\b/i;
 const escapedByte = /%[89a-f][0-9a-f]/i;
 /** Only those in which ASCII, of which the rest of a form is, is itself; without the usual one. */
 const charset =
   /;\s*charset\s*=\s*"?(?!windows-1252|iso-8859-1\b)((?:windows|iso-8859|koi8|shift_jis|euc|gb|big5)[\w-]*)/i;
-/** Its characters from 0x80, where it differs from ISO 8859-1; the decoder of Node.js 20 takes one for the other. */
-const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 /** Types that explain why a body is not JSON. A list, since no text of the sender is in a reason. */
-const otherType = /^(?:multipart\/form-data|(?:application|text)\/xml|application\/x-ndjson|text\/csv)\b/i;
+const otherType = /^(?:multipart\/mixed|(?:application|text)\/xml|application\/x-ndjson|text\/csv)\b/i;
 /** No known sender's form has more than a few dozen fields; each costs far more than its bytes. */
 export const maxFields = 1_000;
 
 /**
- * @param text the decoded body; undefined if it is not UTF-8
+ * @param body its text, or its bytes, which a form with files needs; undefined if it is not UTF-8
  * @param headers lower-case names; they show whether the body is a form, and whether it is only data
  * @param rule whether an array is a payload too: it becomes `{items: [...]}` (SRC-4)
  */
 export function parseBody(
-  text: string | undefined,
+  body: string | Uint8Array | undefined,
   headers: Readonly<Record<string, string>>,
   { shape, dataBy, mayBeEmpty }: BodyRule = { shape: 'object' },
 ): ParsedBody {
@@ -41,10 +39,16 @@ export function parseBody(
     const [type] = otherType.exec(headers['content-type'] ?? '') ?? [];
     return { ok: false, why: compressedBy(headers) ?? (type === undefined ? why : `${why} (${type})`) };
   };
-  if (text === undefined) return fault('the body is not UTF-8');
-  if (dataBy !== undefined && headers[dataBy] !== undefined) return { ok: true, value: dataOf(text) };
-  if (mayBeEmpty === true && text === '') return { ok: true, value: {} };
+  const isData = dataBy !== undefined && headers[dataBy] !== undefined;
   const read = shape === 'object' ? readObject : readArray;
+  if (body !== undefined && !isData && isMultipart(headers)) {
+    const parsed = readMultipart(body, read, headers['content-type']);
+    return parsed.ok ? parsed : fault(parsed.why);
+  }
+  const text = body === undefined || typeof body === 'string' ? body : decodeBody(body);
+  if (text === undefined) return fault('the body is not UTF-8');
+  if (isData) return { ok: true, value: dataOf(text) };
+  if (mayBeEmpty === true && text === '') return { ok: true, value: {} };
   if (isForm(headers)) return parseForm(text, read, headers['content-type']);
   const value = readJson(text);
   if (value !== undefined) return read(value);
@@ -54,6 +58,11 @@ export function parseBody(
 /** Whether the headers, with lower-case names, declare the body as a form. */
 export function isForm(headers: Readonly<Record<string, string>>): boolean {
   return /^application\/x-www-form-urlencoded\s*(?:;|$)/i.test(headers['content-type'] ?? '');
+}
+
+/** Whether the headers, with lower-case names, declare the body as a form with parts, whose bytes may not be UTF-8. */
+export function isMultipart(headers: Readonly<Record<string, string>>): boolean {
+  return /^multipart\/form-data\s*(?:;|$)/i.test(headers['content-type'] ?? '');
 }
 
 /** Says that a body is compressed, which the gateway does not undo; undefined if it is not. */
@@ -117,15 +126,42 @@ function parseForm(text: string, read: (value: Json) => ParsedBody, type?: strin
   if (hasMoreFieldsThan(maxFields, text)) return { ok: false, why: `the form has more than ${maxFields} fields` };
   const fields = new URLSearchParams(text);
   const payload = fields.get('payload');
-  if (payload !== null) {
-    const value = readJson(payload);
-    return value === undefined ? { ok: false, why: 'the payload field of the form is not JSON' } : read(value);
-  }
-  const values = new Map<string, string | string[]>();
-  for (const [name, value] of isUtf8Form(text) ? fields : new URLSearchParams(inOwnCharset(text, type))) {
+  if (payload !== null) return readPayload(payload, read);
+  return objectOf(isUtf8Form(text) ? fields : new URLSearchParams(inOwnCharset(text, type)));
+}
+
+/** The same of a form with parts. The journal keeps such a form as the JSON of its payload, so that is read too. */
+function readMultipart(body: string | Uint8Array, read: (value: Json) => ParsedBody, type = ''): ParsedBody {
+  // A form begins with its boundary, unless a text for people is before that.
+  const text = typeof body === 'string' ? body : body[0] === 0x2d ? undefined : decodeBody(body);
+  const json = text !== undefined && beginsAsJson.test(text) ? readJson(text) : undefined;
+  if (json !== undefined) return read(json);
+  const bytes = typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.length);
+  const form = parseMultipart(bytes, type, maxFields);
+  if (!form.ok) return form;
+  const [, payload] = form.fields.find(([name]) => name === 'payload') ?? [];
+  const held = payload !== undefined && isJsonObject(payload) ? payload.text : payload;
+  return typeof held === 'string' ? readPayload(held, read) : objectOf(form.fields);
+}
+
+function readPayload(payload: string, read: (value: Json) => ParsedBody): ParsedBody {
+  const value = readJson(payload);
+  return value === undefined ? { ok: false, why: 'the payload field of the form is not JSON' } : read(value);
+}
+
+/** The values of a repeated name are a list. */
+function objectOf(fields: Iterable<readonly [name: string, value: Json]>): ParsedBody {
+  const values = new Map<string, Json>();
+  const lists = new Map<string, Json[]>();
+  for (const [name, value] of fields) {
     const before = values.get(name);
-    if (Array.isArray(before)) before.push(value);
-    else values.set(name, before === undefined ? value : [before, value]);
+    if (before === undefined) values.set(name, value);
+    else {
+      const list = lists.get(name) ?? [before];
+      list.push(value);
+      lists.set(name, list);
+      values.set(name, list);
+    }
   }
   if (values.size === 0) return { ok: false, why: 'the form is empty' };
   return { ok: true, value: Object.fromEntries(values) };
@@ -143,13 +179,8 @@ export function isUtf8Form(form: string): boolean {
  */
 function inOwnCharset(form: string, type = ''): string {
   const bytes = bytesOf(form);
-  try {
-    const [, label] = charset.exec(type) ?? [];
-    if (label !== undefined) return new TextDecoder(label).decode(bytes);
-  } catch {
-    // It is none that is known.
-  }
-  return bytes.toString('latin1').replace(/[\u0080-\u009f]/g, (unit) => windows1252[unit.charCodeAt(0) - 0x80] ?? unit);
+  const [, label] = charset.exec(type) ?? [];
+  return (label === undefined ? undefined : decoderOf(label)?.decode(bytes)) ?? decodeWindows1252(bytes);
 }
 
 /**
@@ -228,13 +259,4 @@ function readArray(value: Json): ParsedBody {
   return isJsonObject(value)
     ? { ok: true, value }
     : { ok: false, why: 'the body is JSON but neither an object nor an array' };
-}
-
-/** Decodes a body; undefined if it is not UTF-8. */
-export function decodeBody(bytes: Uint8Array): string | undefined {
-  try {
-    return decoder.decode(bytes);
-  } catch {
-    return undefined;
-  }
 }

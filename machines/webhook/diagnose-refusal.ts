@@ -12,7 +12,7 @@ import { apiKeyWords, readSigning } from '../config/read-signature.ts';
 import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
 import type { Place, SignatureScheme } from '../config/signature-scheme.ts';
 import { bodyRuleOf, type Source, type SourceName, sourceNames, sourceOf, sources } from '../config/sources.ts';
-import { compressedBy, decodeBody, parseBody } from './body.ts';
+import { compressedBy, parseBody } from './body.ts';
 import { otherTopic } from './certificate.ts';
 import { declarations, written } from './declarations.ts';
 import { handshakeRefusals } from './handshake.ts';
@@ -223,7 +223,7 @@ function unreadBody(
   schemes: readonly SignatureScheme[],
 ): string | undefined {
   if (!isInBody(schemes)) return undefined;
-  const parsed = parseBody(decodeBody(body), headers, bodyRuleOf(route));
+  const parsed = parseBody(body, headers, bodyRuleOf(route));
   return parsed.ok ? undefined : `No field was read: ${parsed.why}.`;
 }
 

@@ -32,7 +32,7 @@ export function coversBody({ algorithm, signed, form }: SignatureScheme): boolea
 
 export function withBody(request: SignedRequest, body: Uint8Array, rule: BodyRule): SignedRequest {
   const payload = (): JsonObject | undefined => {
-    const parsed = parseBody(Buffer.from(body).toString('utf8'), request.headers, rule);
+    const parsed = parseBody(body, request.headers, rule);
     return parsed.ok ? parsed.value : undefined;
   };
   return { ...request, body, payload };

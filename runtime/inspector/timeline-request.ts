@@ -4,6 +4,7 @@
  * @see RTE-3, FIL-1 and SIG-1 in docs/specification.md
  */
 
+import { isMultipart } from '../../machines/webhook/body.ts';
 import { type EventRecord, firedJob, handedInWords, type RunRecord } from '../../machines/webhook/record.ts';
 import { type OutcomeKind, statusOf } from '../../machines/webhook/reply.ts';
 import type { Step } from '../control/contract/wire.ts';
@@ -46,7 +47,7 @@ export function requestSteps(event: EventRecord, run?: RunRecord): Step[] {
 }
 
 function passed(state: RequestState, event: EventRecord, run: RunRecord | undefined): string {
-  const { told = {}, body, scheme, deliveryId, route, profile } = event;
+  const { told = {}, headers, body, scheme, deliveryId, route, profile } = event;
   switch (state) {
     case 'sizing':
       return 'within max_body_bytes';
@@ -55,7 +56,8 @@ function passed(state: RequestState, event: EventRecord, run: RunRecord | undefi
     case 'throttling':
       return 'the window has room';
     case 'readingBody':
-      return `${body === '' ? 'read' : `${Buffer.byteLength(body)} bytes`}${told.bodyMs === undefined ? '' : ` in ${told.bodyMs} ms`}`;
+      // Of a form with parts the bytes of files are not kept.
+      return `${body === '' || isMultipart(headers) ? 'read' : `${Buffer.byteLength(body)} bytes`}${told.bodyMs === undefined ? '' : ` in ${told.bodyMs} ms`}`;
     case 'verifying':
       return scheme === undefined || scheme === 'none'
         ? 'not signed: the route takes anything'

@@ -6,7 +6,8 @@
 import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { lookUp, scalarText, stringify } from '../../machines/base/json.ts';
 import type { BodyRule } from '../../machines/config/sources.ts';
-import { decodeBody, type ParsedBody, parseBody, withoutCredential } from '../../machines/webhook/body.ts';
+import { isMultipart, type ParsedBody, parseBody, withoutCredential } from '../../machines/webhook/body.ts';
+import { decodeBody } from '../../machines/webhook/charset.ts';
 import type { EventRecord, Hand, RequestDetails } from '../../machines/webhook/record.ts';
 import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
@@ -138,11 +139,13 @@ export function parsedOf(live: LiveRequest | undefined, rule?: BodyRule): Parsed
   if (live === undefined) return ended;
   if (live.parsed !== undefined) return live.parsed;
   // The headers are those of the array; each of its events is JSON.
-  const parsed = parseBody(textOf(live), live.part === undefined ? live.headers : {}, rule);
+  const headers = live.part === undefined ? live.headers : {};
+  const hasFiles = isMultipart(headers);
+  const parsed = parseBody(hasFiles ? live.body : textOf(live), headers, rule);
   live.parsed = parsed;
-  // The text is what the journal keeps. An array is not kept, only its events, which have no credential.
-  if (parsed.ok && rule?.omit !== undefined && rule.shape !== 'each')
-    live.text = stringify(withoutCredential(parsed.value, rule));
+  // The text is what the journal keeps: of files no bytes. An array is not kept, only its events, which have no credential.
+  if (parsed.ok && (hasFiles || (rule?.omit !== undefined && rule.shape !== 'each')))
+    live.text = stringify(rule === undefined ? parsed.value : withoutCredential(parsed.value, rule));
   return parsed;
 }
 

@@ -74,18 +74,80 @@ Some providers need one more step:
   begins with \`whpk_\`. No other source takes such a key: it is no secret. A secret without \`whsec_\` that is Base64 is decoded; where a
   sender uses its text as the key, as Polar does, leave \`source\` out.
 - **Discord** and **SendGrid**: \`secret\` is their public key, so that only they can sign. \`discord\` is for the Interactions Endpoint URL
-  of an application, \`discord-events\` for the URL of its page Webhooks.
+  of an application, \`discord-events\` for the URL of its page Webhooks. SendGrid signs [emails](#email) too.
 - **PayPal** and **Amazon SNS** sign with a certificate. The gateway fetches it from \`*.paypal.com\` or
   \`sns.<region>.amazonaws.com\` (\`.com.cn\` in China, \`.eu\` in the European Sovereign Cloud) alone, keeps it, and answers 503 where that takes longer than 3 s. \`secret\` is the id of the
   webhook at PayPal, or the ARN of the topic. Leave raw message delivery off, because SNS does not sign raw messages. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`. A subscription is
   confirmed by visiting its address; if that fails, SNS gets 503 and asks again, for a while. Then request a confirmation in the
   console of AWS. PayPal's simulator signs for no webhook, so its events are refused: test with those of a sandbox account.
 - **Mailgun** also signs an email that a route of its own forwards, by \`forward("https://…/webhooks/<route>")\`. Such an event has no
-  type, so leave \`events\` out. A prompt can name \`{sender}\` and \`{subject}\`; the text is in \`body-plain\`, which is in \`{__raw__}\`, or a
-  [script](filter-and-script.md) renames it, because no token has a hyphen. An email with attachments comes as
-  \`multipart/form-data\`, which is refused.
+  type: see [email](#email).
 - **Twilio**: the secret is the auth token of the account; where a webhook rule of Twilio names a shared key, it is that key, by SHA-1 or
   SHA-256. An answer is an empty TwiML document.
+
+## Email
+
+A service that receives email for you posts each one to a route, whose run answers it.
+
+| service | its setting | the route | the prompt can name |
+| --- | --- | --- | --- |
+| Mailgun | a route with \`forward("https://…/webhooks/mail")\` | \`source: mailgun\` | \`{sender}\`, \`{subject}\`; its text by a script |
+| SendGrid Inbound Parse, signed | a [security policy](https://www.twilio.com/docs/sendgrid/for-developers/parsing-email/securing-your-parse-webhooks) with a signature | \`source: sendgrid\`; \`secret\` is the \`public_key\` of the policy | \`{from}\`, \`{subject}\`, \`{text}\` |
+| SendGrid Inbound Parse, not signed | \`https://…/webhooks/mail?token=…\` as the URL | \`signature: { query: token, algorithm: token }\` | the same |
+| Postmark | \`https://user:password@…/webhooks/mail\` as the URL | [Basic](#another-sender) and \`delivery_id: { field: MessageID }\` | \`{From}\`, \`{Subject}\`, \`{TextBody}\`, \`{StrippedTextReply}\` |
+| CloudMailin | the format JSON (Normalized), and an address with \`user:password@\` | Basic and \`delivery_id: { field: headers.message_id }\` | \`{envelope.from}\`, \`{headers.subject}\`, \`{plain}\`, \`{reply_plain}\` |
+
+\`\`\`yaml
+routes:
+  mail:
+    source: mailgun
+    secret: \${MAILGUN_SIGNING_KEY}
+    script: mail.mjs
+    filters: [{ field: sender, in: [ada@example.com] }]
+    prompt: 'Answer this email of {sender} on "{subject}": {text}'
+    deliver: email                        # with the server that sends it under platforms.email
+    deliver_extra: { chat_id: '{sender}', subject: 'Re: {subject}', in_reply_to: '{id}' }
+\`\`\`
+
+Mailgun's names have hyphens, which no token has. The script gives what the route needs other names, here \`scripts/mail.mjs\`:
+
+\`\`\`js
+import { readFileSync } from 'node:fs';
+
+const mail = JSON.parse(readFileSync(0, 'utf8'));
+const text = mail['stripped-text'] || mail['body-plain'];
+console.log(JSON.stringify({ ...mail, text, id: mail['Message-Id'] }));
+\`\`\`
+
+- An email has no event type: leave \`events\` out. Of SendGrid and Mailgun give emails a route of their own, beside that of events.
+- Anyone who knows the address can write to the agent, and a sender is easily forged. Filter by the sender, and by what the
+  service found out about it, such as \`SPF\` of SendGrid; lend such a run no tool that harms.
+- SendGrid's \`{from}\` has a name beside the address; the bare one is in \`envelope\`, a text of JSON that a script reads. A policy
+  with OAuth alone does not sign.
+- **Attachments** are shown as \`{"name": "bill.pdf", "type": "application/pdf", "size": 48211}\` under the name of their field:
+  \`{attachment1.name}\` with SendGrid. Their bytes are dropped; a text, such as CSV or JSON, is in \`text\` beside these. Postmark
+  and CloudMailin send theirs as Base64 within the JSON, and all of it is stored.
+- A larger email than \`max_body_bytes\` (1 MiB) is answered 413: set it to \`31457280\` for the 30 MB of SendGrid. No email may
+  be larger than half of \`max_unverified_bytes\` (64 MiB).
+- Postmark repeats what is not answered 200: with its \`delivery_id\` that is a duplicate, which is answered 200 and runs nothing.
+- Leave the raw message of SendGrid and Mailgun (an address that ends in \`mime\`) off: it is one text, with all attachments.
+
+## Forms
+
+A form (\`application/x-www-form-urlencoded\`, or \`multipart/form-data\` where it has files) becomes an object of its fields; a
+name that comes several times has a list. A field \`payload\` that is JSON becomes the payload itself, as Plex sends it, without the
+picture beside it. Files are as attachments above. Such senders rarely sign: give them \`?token=\` in their address, and a
+\`delivery_id\` where they have one, such as \`{ field: submissionID }\` of Jotform. \`agent events show\` and a replay have what was
+read, as JSON. A form has at most 1,000 fields; one that is cut off, or has a field without a name, is answered 400.
+
+\`\`\`yaml
+routes:
+  plex:
+    secret: \${PLEX_TOKEN}
+    signature: { query: token, algorithm: token }
+    filters: [{ field: payload.event, equals: media.play }]
+    prompt: '{Account.title} watches {Metadata.title}'
+\`\`\`
 
 ## Samples
 

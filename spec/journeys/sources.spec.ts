@@ -464,6 +464,7 @@ t.test(
       notion: { source: 'notion', secret: 'until-notion-has-sent-its-own' },
       done: { source: 'notion', secret: 'secret_q8Zr4Lk2Wm7Tn1Bd9XHd3J' },
       texts: { source: 'twilio', secret: twilio },
+      mail: { source: 'mailgun', secret: acme, prompt: '{subject}' },
     };
     configure(home, { rate_limit: 4, public_url: publicUrl, routes });
     const daemon = await startDaemon(t, home.path);
@@ -531,6 +532,21 @@ t.test(
     });
     t.match(await ask('texts', { body: form.replace('hi', 'ho'), headers: byTwilio }), { status: 401 });
 
+    const mail = new FormData();
+    const stamp = { timestamp: `${Math.floor(Date.now() / 1_000)}`, token: 'm1' };
+    const signature = createHmac('sha256', acme).update(stamp.timestamp).update(stamp.token).digest('hex');
+    for (const [name, value] of Object.entries({ subject: 'An invoice', ...stamp, signature }))
+      mail.append(name, value);
+    mail.append('attachment-1', new Blob([new Uint8Array([0xff, 0])], { type: 'image/png' }), 'bill.png');
+    t.match(await ask('mail', { body: mail }), { status: 200, text: /"accepted"/ });
+    t.match(await ask('mail', { body: mail }), { status: 200, text: /"duplicate"/ });
+    t.match(await askCli(['events', 'replay', 'm1'], home.path), { stdout: /HTTP 200\n.*"accepted"/ });
+    const { stdout: kept } = await askCli(['events', 'show', 'latest', '--route', 'mail'], home.path);
+    t.match(kept, '"subject":"An invoice"');
+    t.match(kept, '"attachment-1":{"name":"bill.png","type":"image/png","size":2}', 'a file without its bytes');
+    mail.set('token', 'm2');
+    t.match(await ask('mail', { body: mail }), { status: 401 });
+
     for (const route of ['graph', 'grid', 'cloud', 'texts']) {
       const { stdout, stderr } = await askCli(['webhook', 'test', route], home.path);
       t.match(stdout, /HTTP 20[02]/, `${route}: ${stderr}`);
@@ -563,6 +579,6 @@ t.test(
 
 interface Ask {
   readonly method?: string;
-  readonly body?: string;
+  readonly body?: string | FormData;
   readonly headers?: Record<string, string>;
 }

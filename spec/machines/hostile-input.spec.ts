@@ -157,6 +157,21 @@ const parsers: readonly HostileParser[] = [
     read: (text) => parseBody(text, { 'content-type': 'application/x-www-form-urlencoded' }),
   },
   {
+    name: 'LIM-3 · bodies of forms with parts',
+    parts: ['--x', '\r\n--x\r\n', '--x--', '\r\n\r\n', 'Content-Type: text/csv', '; name="a"', '; name="', '\\"', 'a='],
+    frames: [
+      (inner) => `--x\r\nContent-Disposition: form-data${inner}; name="a"\r\n\r\n1\r\n--x--`,
+      (inner) => `--x\r\n${inner}\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--x--`,
+      (inner) => `--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n${inner}\r\n--x--`,
+    ],
+    read: (text) => parseBody(text, { 'content-type': 'multipart/form-data; boundary=x' }),
+  },
+  {
+    name: 'LIM-3 · the type of a form with parts',
+    parts: ['; boundary=', 'x', '"', '\\"', ';', ' ', '='],
+    read: (text) => parseBody('--x--', { 'content-type': `multipart/form-data${text}` }),
+  },
+  {
     name: 'TPL-1 · templates',
     parts: ['{a.b}', '{__raw__}', '{a.b.0}', '{', '}', '{a', '{.}', '{..}', '{__proto__}', '{event_type}'],
     read(text) {

@@ -1,7 +1,8 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { parseDocument } from '../../../machines/config/document.ts';
-import { decodeBody, maxFields, parseBody, readablePayload, splitItems } from '../../../machines/webhook/body.ts';
+import { maxFields, parseBody, readablePayload, splitItems } from '../../../machines/webhook/body.ts';
+import { decodeBody } from '../../../machines/webhook/charset.ts';
 import { compileCoalesceKey } from '../../../machines/webhook/coalesce.ts';
 import { compileFilters } from '../../../machines/webhook/filter.ts';
 import { compilePrompt } from '../../../machines/webhook/template.ts';
@@ -46,8 +47,8 @@ t.test('LIM-3 · only a UTF-8 JSON object is a payload', (t) => {
       'the body is an array; set body: each on the route to take an event from each item, or body: raw',
     ],
     ['{', undefined, 'the body is not JSON'],
-    ['--x', 'multipart/form-data; boundary=x', 'the body is not JSON (multipart/form-data)'],
-    [undefined, 'multipart/form-data; boundary=x', 'the body is not UTF-8 (multipart/form-data)'],
+    ['<a/>', 'application/xml', 'the body is not JSON (application/xml)'],
+    [undefined, 'text/xml', 'the body is not UTF-8 (text/xml)'],
     ['payload=nope', 'application/x-www-form-urlencoded', 'the payload field of the form is not JSON'],
   ] as const) {
     t.same(parseBody(text, typed(type)), { ok: false, why });

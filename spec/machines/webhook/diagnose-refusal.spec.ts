@@ -314,9 +314,12 @@ t.test('SRC-5 · what is missing and what differs is worded by what the scheme o
   t.match(otherTopic && diagnoseRefusal(otherTopic, sourceRoute('aws-sns')), [
     { code: 'differs', text: /^It is a message of another topic\. The route’s secret must be the ARN/ },
   ]);
-  const attached = { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: '--x' };
+  const attached = { headers: { 'content-type': 'multipart/form-data; boundary=x' }, body: '--x\r\n' };
   t.match(diagnoseRefusal(refusedOf(attached), sourceRoute('mailgun')), [
-    { code: 'header-missing', text: /No field was read: the body is not JSON \(multipart\/form-data\)\.$/ },
+    {
+      code: 'header-missing',
+      text: /No field was read: the form is cut off in part 1: its last boundary is missing\.$/,
+    },
   ]);
   t.match(diagnoseRefusal(refusedOf(attached, { body: undefined }), sourceRoute('mailgun')), [
     { code: 'body-not-kept', text: 'The body was too long to keep, so its signature cannot be checked again.' },

@@ -268,6 +268,9 @@ t.test('INS-2 · DUR-2 · a delivered event is shown from its request to its tar
   const step = (phase: number, state: string) => told.phases[phase]?.steps.find((one) => one.state === state);
   t.match(step(0, 'verifying'), { detail: 'genuine by github', rule: 'SIG-1' });
   t.match(step(0, 'readingBody'), { detail: '7 bytes in 7 ms' });
+  const form = { ...event, headers: { 'content-type': 'multipart/form-data; boundary=x' }, told: { bodyMs: 7 } };
+  const read = timelineOf(sources({ event: form })).phases[0]?.steps.find(({ state }) => state === 'readingBody');
+  t.match(read, { detail: 'read in 7 ms' }, 'whose files were not kept');
   t.match(told.phases[0], { began: 1_000, ended: 1_047 }, 'a request without recorded steps has its time');
   t.match(step(0, 'transforming'), { detail: 'the script annotated the payload in 40 ms' });
   t.match(step(0, 'rendering'), { texts: [{ title: 'prompt', text: 'Look at x' }] });

@@ -37,6 +37,33 @@ t.test(
   },
 );
 
+t.test('DUR-2 · LIM-3 · the text that is kept of a form with files is its payload, which a replay reads alike', (t) => {
+  const head = { ...exchange.head, headers: { 'content-type': 'multipart/form-data; boundary=x' } };
+  const field = 'Content-Disposition: form-data; name=';
+  const form = `--x\r\n${field}"a"\r\n\r\n1\r\n--x\r\n${field}"b"; filename="c"\r\n\r\n\xff\r\n--x--`;
+  const value = { a: '1', b: { name: 'c', type: 'application/octet-stream', size: 1 } };
+  for (const shape of ['object', 'each', 'raw'] as const) {
+    const live = liveRequest({ ...exchange, head }, Buffer.from(form, 'latin1'));
+    t.same(parsedOf(live, { shape }), { ok: true, value });
+    t.equal(textOf(live), JSON.stringify(value));
+    t.same(parsedOf(liveRequest({ ...exchange, head }, Buffer.from(textOf(live) ?? '')), { shape }), {
+      ok: true,
+      value,
+    });
+  }
+  const part = {
+    scheme: undefined,
+    signature: undefined,
+    deliveryId: 'd',
+    index: 0,
+    claim: () => {},
+    answered: () => {},
+  };
+  const item = { ...liveRequest({ ...exchange, head }, Buffer.from('{"n":1}')), part };
+  t.same(parsedOf(item), { ok: true, value: { n: 1 } }, 'an event of an array that came in one is JSON');
+  t.end();
+});
+
 t.test('LIM-3 · the body is decoded once, and is no text where it is not UTF-8', (t) => {
   const live = liveRequest(exchange, Buffer.from('ä'));
   t.equal(textOf(live), 'ä');
