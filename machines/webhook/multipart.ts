@@ -27,8 +27,9 @@ interface Part {
 }
 
 interface Delimiter {
-  /** Where the part before it ends, and the next one begins. */
+  /** Where the part before it ends. */
   readonly at: number;
+  /** Where the head of the next part begins. */
   readonly end: number;
   readonly isLast: boolean;
 }
@@ -36,8 +37,8 @@ interface Delimiter {
 const blankLine = '\r\n\r\n';
 /** RFC 2046 §5.1.1. */
 const maxBoundaryLength = 70;
-/** As much as the head of a request may have. */
-const maxHeadLength = 16_384;
+/** Anyone may send a thousand heads, which cost more than their bytes; a long file name in two forms has 3,000. */
+const maxHeadLength = 8_192;
 const textType = /^text\/|[/+](?:json|xml|x-ndjson|yaml)$/;
 /** Types that clients give to a field whose text they know no more of. */
 const anyType = /^application\//;
