@@ -46,6 +46,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'mcp.reconnect': 'open',
   // A test runs the entry, as if it were configured.
   'mcp.test': ({ entry, changes }) => (entry === undefined && changes === undefined ? 'open' : 'fresh'),
+  'events.replayAll': 'open',
   'runs.cancel': 'open',
   'webhook.delivery': ({ handshake }) => (handshake === true ? 'terminalOnly' : 'open'),
   'webhook.disable': 'open',

@@ -297,6 +297,36 @@ t.test('the events of one daemon', options, async (t) => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
+  await t.test('INS-4 · DUR-2 · all of one status are replayed after a question, each once', async (t) => {
+    await goTo(page, '#/events?q=status:ignored route:reviews');
+    const replayAll = async (): Promise<string> => {
+      await page.getByRole('button', { name: 'Replay all…' }).click();
+      const question = page.getByRole('alertdialog', { name: 'Replay all of these events?' });
+      await question.getByRole('button', { name: 'Replay all', exact: true }).click();
+      await question.waitFor({ state: 'detached' });
+      const said = await page.locator('.toast').innerText();
+      await page.locator('.toast').getByRole('button', { name: 'Close' }).click();
+      return said;
+    };
+    const [, count] = /^(\d+) events replayed\.$/.exec((await replayAll()).trim()) ?? [];
+    t.ok(Number(count) >= 120);
+    t.equal(
+      (await replayAll()).trim(),
+      `${count} events replayed. ${count} events had a replay.`,
+      'the replays of them',
+    );
+    for (const [q, button] of [
+      ['status:queued', 'Cancel all…'],
+      ['status:ignored hay', undefined],
+      ['status:ignored status:failed', undefined],
+      ['', undefined],
+    ] as const) {
+      await search(page).fill(q);
+      const named = page.getByRole('button', { name: /^(?:Replay|Cancel) all/ });
+      await eventually(async () => (await named.allInnerTexts()).join() === (button ?? '') || undefined);
+    }
+  });
+
   await t.test('INS-4 · the events fit a phone and are open to every reader', async (t) => {
     await goTo(page, '#/events');
     await rowsOf(page).first().waitFor();

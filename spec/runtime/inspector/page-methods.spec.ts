@@ -23,7 +23,7 @@ const ofReader: readonly string[] = [
 const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
   open: [
     ...ofReader,
-    ...['approvals.answer', 'cron.pause', 'cron.resume', 'cron.run', 'runs.cancel'],
+    ...['approvals.answer', 'cron.pause', 'cron.resume', 'cron.run', 'events.replayAll', 'runs.cancel'],
     ...['confirm', 'drop', 'retry'].map((name) => `deliveries.${name}`),
     ...['call', 'disable', 'getPrompt', 'login', 'loginPaste', 'logout', 'readResource', 'reconnect', 'test'].map(
       (name) => `mcp.${name}`,
@@ -34,7 +34,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...['cancel', 'new', 'open', 'say'].map((name) => `chat.${name}`),
     ...['add', 'edit', 'remove'].map((name) => `cron.${name}`),
     ...['reload', 'stop'].map((name) => `gateway.${name}`),
-    ...['events.replayAll', 'link.add'],
+    'link.add',
     ...['add', 'edit', 'enable', 'import', 'remove'].map((name) => `mcp.${name}`),
     ...['agent', 'target', 'webhooks'].map((name) => `setup.${name}`),
     ...['edit', 'remove', 'subscribe', 'test'].map((name) => `webhook.${name}`),

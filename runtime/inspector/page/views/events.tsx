@@ -33,6 +33,7 @@ import { Head } from '../parts/head.tsx';
 import { Empty, Kbd } from '../parts/panel.tsx';
 import { FreshChip, useNews, VirtualList } from '../parts/virtual-list.tsx';
 import { EventPane } from './event.tsx';
+import { ActOnAll } from './events-all.tsx';
 import { CustomRange, TestEvent } from './events-dialogs.tsx';
 import { NoEvents } from './events-empty.tsx';
 import { ExportButton } from './events-export.tsx';
@@ -93,6 +94,7 @@ export function Events({ place: { chosen, query } }: { readonly place: Place }):
         </Button>
         <ExportButton q={searchIn(q, profile)} range={range} />
         <Acts>
+          <ActOnAll q={searchIn(q, profile)} range={range} />
           <Button icon="bolt" class="not-s" onClick={openTest}>
             Send test event…
           </Button>
