@@ -3,7 +3,7 @@
  * @see CLI-1 and CLI-5 in docs/specification.md
  */
 
-import { deliveryStatuses, runStatuses } from '../../machines/base/status.ts';
+import { deliveryStatuses, runStatuses, sweptStatuses } from '../../machines/base/status.ts';
 import {
   choices,
   deliveryFlags,
@@ -21,6 +21,10 @@ import {
 } from './row.ts';
 
 const allDead: Flag = { name: 'all', help: 'Every dead letter, of a target or route where one is named.' };
+const sweptStatus: Flag = {
+  ...status(sweptStatuses),
+  help: 'With --all, deliveries with this status in place of dead letters.',
+};
 const target: Flag = { name: 'target', value: 'name', help: 'Only to this target.', form: 'target' };
 const keptRuns =
   'While no gateway runs, the runs are read from the journal on disk, and a note on standard error says so. A journal in Postgres needs a running gateway.';
@@ -232,12 +236,14 @@ export const workRows: Rows = {
       { name: 'force', help: 'Also one that may have arrived already.' },
       target,
       route,
+      sweptStatus,
       failedSince,
       json,
     ],
     examples: [
       ['deliveries retry 0mwu633pl0000nu9ns', 'one, now'],
       ['deliveries retry --all --target slack --since 1h', 'those of a target that failed in the last hour'],
+      ['deliveries retry --all --status waitingToRetry', 'now, in place of their next attempts'],
     ],
     needsGateway: true,
     exits: { 1: 'It may have arrived already (--force sends it all the same), or one of --all could not be touched.' },
@@ -250,6 +256,7 @@ export const workRows: Rows = {
       allDead,
       target,
       route,
+      sweptStatus,
       failedSince,
       { name: 'reason', value: 'text', help: 'Why; it is kept with the delivery.', form: 'text' },
       json,
@@ -257,6 +264,7 @@ export const workRows: Rows = {
     examples: [
       ['deliveries drop 0mwu633pl0000nu9ns', 'one delivery'],
       ['deliveries drop --all --route ci', 'every dead letter of a route'],
+      ['deliveries drop --all --status queued --target slack', 'all that wait for their turn at a target'],
     ],
     needsGateway: true,
     exits: { 1: 'One of --all could not be touched.' },

@@ -3,7 +3,7 @@
  * @see DLV-4 and CLI-2 in docs/specification.md
  */
 
-import { stateWords } from '../../machines/base/status.ts';
+import { stateWords, sweptStatuses } from '../../machines/base/status.ts';
 import type {
   DeliveryChoice,
   OutgoingDetail,
@@ -12,7 +12,16 @@ import type {
   TargetRow,
 } from '../../runtime/control/contract/deliveries.ts';
 import type { Params } from '../../runtime/control/contract.ts';
-import { type CommandContext, type ExitCode, hasFlag, type Output, queryOf, refuse, textFlags } from '../context.ts';
+import {
+  type CommandContext,
+  type ExitCode,
+  hasFlag,
+  type Output,
+  queryOf,
+  refuse,
+  textFlag,
+  textFlags,
+} from '../context.ts';
 import { whole } from '../draw.ts';
 import { counted, labelled, moment, routeOf, span, titled, titledText } from '../labelled.ts';
 import { showList, showSweep } from '../listing.ts';
@@ -119,7 +128,7 @@ function formatTargets(out: Output, rows: readonly TargetRow[]): string {
   return [table(out, head, rows.map(cells)), ...errors].join('');
 }
 
-/** Changes one delivery by its id, or with --all every matching dead letter. */
+/** Changes one delivery by its id, or with --all every matching one: a dead letter, unless --status names another status. */
 async function change(
   context: CommandContext,
   method: 'deliveries.retry' | 'deliveries.drop',
@@ -128,26 +137,37 @@ async function change(
   const [id] = context.args;
   const all = hasFlag(context, 'all');
   if ((id === undefined) === !all) return refuse(context, 'name one delivery, or give --all for every dead letter', 2);
-  const stray = all ? undefined : ['target', 'route', 'since'].find((name) => hasFlag(context, name));
+  const stray = all ? undefined : ['target', 'route', 'status', 'since'].find((name) => hasFlag(context, name));
   if (stray !== undefined) return refuse(context, `--${stray} is for --all; beside an id leave it out`, 2);
   const params: Params<typeof method> = {
-    ...(all ? deadLetters(context) : { id: id ?? '' }),
+    ...(all ? chosen(context) : { id: id ?? '' }),
     force: hasFlag(context, 'force'),
     ...textFlags(context, 'reason'),
   };
   const answer = (await context.ask(method, params)) as OutgoingRow | Swept;
-  if ('left' in answer) return showSweep(context, answer, (answer.retried ?? 0) + (answer.dropped ?? 0), countWords);
+  if ('left' in answer) {
+    const noun = hasFlag(context, 'status') ? (['delivery', 'deliveries'] as const) : (['dead letter'] as const);
+    return showSweep(context, answer, (answer.retried ?? 0) + (answer.dropped ?? 0), (swept) =>
+      countWords(swept, noun),
+    );
+  }
   return show(context, answer, () => `${oneLine(words(answer))}\n`);
 }
 
-function countWords({ retried, dropped }: Swept): string {
-  const many = (count: number): string => counted(count, 'dead letter');
+function countWords({ retried, dropped }: Swept, noun: readonly [string, string?]): string {
+  const many = (count: number): string => counted(count, ...noun);
   return retried === undefined ? `Dropped ${many(dropped ?? 0)}.` : `Trying ${many(retried)} again.`;
 }
 
-function deadLetters(context: CommandContext): DeliveryChoice {
-  const { since, ...query } = deliveryQuery(context);
-  return since === undefined ? { ...query, all: true } : { ...query, since };
+function chosen(context: CommandContext): DeliveryChoice {
+  const { since, status: _, ...query } = deliveryQuery(context);
+  const status = sweptStatuses.find((one) => one === textFlag(context, 'status'));
+  if (since === undefined && status === undefined) return { ...query, all: true };
+  return {
+    ...query,
+    ...(since === undefined ? {} : { since }),
+    ...(status === undefined ? {} : { status }),
+  } as DeliveryChoice;
 }
 
 function deliveryQuery(context: CommandContext): Params<'deliveries.list'> {

@@ -59,6 +59,10 @@ export function meantStatus(text: string, known: readonly string[]): string | un
 export const replayedStatuses = ['failed', 'interrupted', 'cancelled', 'ignored'] as const;
 export type ReplayedStatus = (typeof replayedStatuses)[number];
 
+/** The statuses of deliveries that can be retried or dropped together. */
+export const sweptStatuses = ['deadLettered', 'queued', 'waitingToRetry'] as const;
+export type SweptStatus = (typeof sweptStatuses)[number];
+
 /** The possible statuses of an event in the history, including those of its run. */
 export const historyStatuses: readonly string[] = [...new Set<string>([...eventStatuses, ...runStatuses])].filter(
   (status) => status !== 'queued',

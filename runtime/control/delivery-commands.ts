@@ -5,10 +5,11 @@
 
 import { cut, defined, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
+import { sweptStatuses } from '../../machines/base/status.ts';
 import { type FailureGrouping, failureGroupings } from '../../machines/dispatch/failure-groups.ts';
 import type { FailureView } from '../dispatch/failure-view.ts';
 import { type Commands, ofDaemon, optionalText, textOf } from './command.ts';
-import type { DeliveryQuery, FailureChoice, OutgoingRow, Sweep, Swept } from './contract/deliveries.ts';
+import type { DeliveryQuery, FailureChoice, OutgoingRow, Sweep, SweepQuery, Swept } from './contract/deliveries.ts';
 import { refuse } from './contract/refusal.ts';
 import { queryOf } from './event-choice.ts';
 
@@ -22,7 +23,7 @@ export const deliveryCommands = {
     return answerOf(
       'retried',
       isOfSeveral(params)
-        ? await deliveryService.retryAll(deliveryQueryOf(params), how)
+        ? await deliveryService.retryAll(sweepQueryOf(params), how)
         : await deliveryService.retry(textOf(params, 'id'), how),
     );
   }),
@@ -33,7 +34,7 @@ export const deliveryCommands = {
     return answerOf(
       'dropped',
       isOfSeveral(params)
-        ? await deliveryService.dropAll(deliveryQueryOf(params), reasonOf(params))
+        ? await deliveryService.dropAll(sweepQueryOf(params), reasonOf(params))
         : await deliveryService.drop(textOf(params, 'id'), reasonOf(params)),
     );
   }),
@@ -51,8 +52,17 @@ export const deliveryCommands = {
   'deliveries.targets': ofDaemon(({ deliveryService }) => deliveryService.targets()),
 } satisfies Partial<Commands>;
 
-function isOfSeveral({ id, all, since }: JsonObject): boolean {
-  return all === true || (id === undefined && since !== undefined);
+function isOfSeveral({ id, all, since, status }: JsonObject): boolean {
+  return all === true || (id === undefined && (since ?? status) !== undefined);
+}
+
+function sweepQueryOf(params: JsonObject): SweepQuery {
+  const { status: _, limit: __, ...query } = deliveryQueryOf(params);
+  if (params.status === undefined) return query;
+  const status = sweptStatuses.find((one) => one === params.status);
+  return status === undefined
+    ? refuse('params-missing', `the parameter "status" must be ${sweptStatuses.join(', ')}`)
+    : { ...query, status };
 }
 
 function answerOf(name: 'retried' | 'dropped', answer: OutgoingRow | Sweep): OutgoingRow | Swept {

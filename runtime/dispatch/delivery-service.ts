@@ -14,11 +14,11 @@ import { responseKeys } from '../../machines/webhook/responses.ts';
 import { noticeKey } from '../../machines/webhook/run-notices.ts';
 import type {
   Bulk,
-  DeadLetterQuery,
   DeliveryQuery,
   DeliveryService,
   OutgoingRow,
   Sweep,
+  SweepQuery,
 } from '../control/contract/deliveries.ts';
 import { Refusal } from '../control/contract/refusal.ts';
 import { deliveriesLike } from './history.ts';
@@ -59,7 +59,7 @@ interface Found {
 
 export function createDeliveryService(ports: DeliveryServicePorts): DeliveryService {
   const { keeper, writer, pools, redact } = ports;
-  const { find, findOpen, matching, oldestFirst, rowOf } = createDeliveryFinder(ports);
+  const { find, findOpen, matching, inOrder, rowOf } = createDeliveryFinder(ports);
 
   async function commit({ key, stored }: Found, next: DeliveryRecord): Promise<void> {
     if (stored.dueAtMs !== undefined && keeper.isElsewhere(stored.heldBy))
@@ -157,9 +157,9 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
     return { done, skipped };
   }
 
-  async function sweep(queries: readonly Choice[], act: Act): Promise<Sweep> {
+  async function sweep(queries: readonly Choice[], act: Act, order: 'oldest' | 'newest' = 'oldest'): Promise<Sweep> {
     let swept: Sweep = { done: 0, left: 0, refusals: [] };
-    for await (const page of oldestFirst(queries)) {
+    for await (const page of inOrder(queries, order)) {
       // A long history must not block other work.
       await turn();
       swept = joined(swept, await actOn(page, act));
@@ -183,10 +183,11 @@ export function createDeliveryService(ports: DeliveryServicePorts): DeliveryServ
     retry: (id, { force }) => actOnId(id, (one) => retry(one, force)),
     drop: (id, note) => actOnId(id, (one) => drop(one, note)),
     retryAll: (query, { force }) =>
-      sweep(force ? [deadLettersOf(query), { ...query, status: 'unknown' }] : [deadLettersOf(query)], (one) =>
-        retry(one, force),
-      ),
-    dropAll: (query, note) => sweep([deadLettersOf(query)], (one) => drop(one, note)),
+      sweep(force ? [sweptOf(query), { ...query, status: 'unknown' }] : [sweptOf(query)], (one) => retry(one, force)),
+    dropAll: (query, note) => {
+      const swept = sweptOf(query);
+      return sweep([swept], (one) => drop(one, note), swept.status === 'deadLettered' ? 'oldest' : 'newest');
+    },
     retryEach: (ids, { force }) => each(ids, (one) => retry(one, force)),
     dropEach: (ids, note) => each(ids, (one) => drop(one, note)),
     confirmEach: (ids, note) => each(ids, (one) => confirm(one, note)),
@@ -258,12 +259,12 @@ function createDeliveryFinder({ keeper, pools, redact, platforms, keyOf }: Deliv
     };
   }
 
-  /** The oldest first, so that a chat gets them in their original order. */
-  async function* oldestFirst(queries: readonly Choice[]): AsyncGenerator<readonly Found[]> {
+  /** The oldest first gives a chat the texts in their original order. */
+  async function* inOrder(queries: readonly Choice[], order: 'oldest' | 'newest'): AsyncGenerator<readonly Found[]> {
     let from: string | undefined;
     for (;;) {
       const after = from === undefined ? {} : { from };
-      const page = await keeper.journal()?.list('deliveries', { limit: pageSize, order: 'oldest', ...after });
+      const page = await keeper.journal()?.list('deliveries', { limit: pageSize, order, ...after });
       const last = page?.at(-1);
       if (page === undefined || last === undefined) return;
       from = last.key;
@@ -271,7 +272,7 @@ function createDeliveryFinder({ keeper, pools, redact, platforms, keyOf }: Deliv
     }
   }
 
-  return { find, findOpen, matching, oldestFirst, rowOf };
+  return { find, findOpen, matching, inOrder, rowOf };
 }
 
 async function actOn(page: readonly Found[], act: Act): Promise<Sweep> {
@@ -296,8 +297,8 @@ async function actOnAll<Item>(
   return { done: ids.filter((_, index) => settled[index]?.status === 'fulfilled'), refusals };
 }
 
-function deadLettersOf(query: DeadLetterQuery): Choice {
-  return { ...query, status: 'deadLettered' };
+function sweptOf(query: SweepQuery): Choice {
+  return { status: 'deadLettered', ...query };
 }
 
 function changed(key: string): Refusal {

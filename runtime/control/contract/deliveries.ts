@@ -1,5 +1,6 @@
 /** Deliveries to targets, their failures, and what a person does about them. */
 
+import type { SweptStatus } from '../../../machines/base/status.ts';
 import type { FailureGroup } from '../../../machines/dispatch/failure-groups.ts';
 import type { DeliveryRecord, DeliveryRow } from '../../../machines/webhook/record.ts';
 import type { ById, HistoryQuery, InProfile } from './choices.ts';
@@ -9,17 +10,20 @@ export interface DeliveryQuery extends HistoryQuery {
   readonly target?: string;
 }
 
-/** Selects dead letters. */
-export type DeadLetterQuery = Pick<DeliveryQuery, 'route' | 'profile' | 'target' | 'since'>;
+/** Selects deliveries that are retried or dropped together: dead letters, or those of another status. */
+export interface SweepQuery extends Pick<DeliveryQuery, 'route' | 'profile' | 'target' | 'since'> {
+  readonly status?: SweptStatus;
+}
 
 /**
- * One delivery by its id, with `all` every matching dead letter, or with `since` alone those that failed since then: a gateway
- * that does not know it yet would take all.
+ * One delivery by its id, with `all` every matching dead letter, or with `since` or `status` alone those that failed since then
+ * or have this status: a gateway that does not know it yet would take all.
  */
 export type DeliveryChoice =
   | ById
-  | (DeadLetterQuery & { readonly all: true })
-  | (DeadLetterQuery & { readonly since: string });
+  | (SweepQuery & { readonly all: true })
+  | (SweepQuery & { readonly since: string })
+  | (SweepQuery & { readonly status: SweptStatus });
 
 /** Several deliveries: by their ids, or all open failures of a group. */
 export type BulkChoice =
@@ -138,11 +142,12 @@ export interface DeliveryService {
   /** Marks unconfirmed deliveries as arrived, because a person has seen them at the target. */
   confirmEach(ids: readonly string[], note?: string): Promise<Bulk>;
   /**
-   * Retries all matching dead letters, with `force` also deliveries that may have arrived, the oldest first; one that
+   * Retries all matching deliveries, dead letters unless a status is given, with `force` also deliveries that may have arrived, the oldest first; one that
    * cannot be retried does not block the others.
    */
-  retryAll(query: DeadLetterQuery, how: { readonly force: boolean }): Promise<Sweep>;
-  dropAll(query: DeadLetterQuery, note?: string): Promise<Sweep>;
+  retryAll(query: SweepQuery, how: { readonly force: boolean }): Promise<Sweep>;
+  /** Of those that wait the newest first, so that none is sent in the place of another. */
+  dropAll(query: SweepQuery, note?: string): Promise<Sweep>;
   /** The configured targets with the state of their connections. */
   targets(): readonly TargetRow[];
 }

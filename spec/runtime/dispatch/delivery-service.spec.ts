@@ -129,6 +129,24 @@ t.test('DLV-4 · CLI-2 · of those that failed since a time, earlier ones are no
   t.same(it.living(), ['k2', 'k3']);
 });
 
+t.test('DLV-4 · CLI-2 · those that wait are dropped together, the newest first; dead letters then stay', async (t) => {
+  const keys = Array.from({ length: 250 }, (_, n) => `k${1_000 + n}`);
+  const it = await openService(...keys.map((key) => [key, { status: 'queued' }] as const), ['k2000', {}]);
+  const released: string[] = [];
+  const commit = it.disk.journal.submit;
+  t.intercept(it.disk.journal, 'submit', {
+    value: (...[writes, ...rest]: Parameters<typeof commit>) => {
+      released.push(...writes.flatMap((one) => ('key' in one ? one.key : [])));
+      commit(writes, ...rest);
+    },
+  });
+  t.match(await it.land(it.service.dropAll({ status: 'waitingToRetry' })), { done: 0, left: 0 });
+  t.match(await it.land(it.service.dropAll({ status: 'queued', target: 'slack' }, 'a flood')), { done: 250, left: 0 });
+  t.strictSame(released, [...keys].reverse());
+  t.match(it.stored('k1000')?.value, { status: 'dropped', note: 'a flood' });
+  t.match(it.stored('k2000')?.value, { status: 'deadLettered' });
+});
+
 t.test('SCA-1 · DLV-4 · a delivery that another gateway may be sending is not touched here', async (t) => {
   const { service, land, disk } = await openService();
   const put = { kind: 'put', collection: 'deliveries', key: 'k', value: { ...delivery, status: 'sending' } } as const;
