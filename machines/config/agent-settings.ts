@@ -50,7 +50,12 @@ export const agentSchema = {
         'Variables of .env or the environment that the program has; those of .env to which nothing else refers without it.',
     },
     timeout_seconds: { ...someSeconds, default: 600, description: 'How long a run may take.' },
-    concurrency: { type: 'integer', minimum: 1, default: 4, description: 'Runs at the same time.' },
+    concurrency: {
+      type: 'integer',
+      minimum: 0,
+      default: 4,
+      description: 'Runs at the same time. With 0 events are accepted and their runs wait.',
+    },
     on_interrupted: {
       enum: ['rerun', 'report'],
       default: 'rerun',

@@ -1,6 +1,6 @@
 /**
  * What a valid configuration may still lack, for a person who checks it: routes whose runs have no server tools although
- * servers are enabled, and routes that share a secret. A hint is not a finding: it is neither logged nor counted.
+ * servers are enabled, routes that share a secret, and runs that are held. A hint is not a finding: it is neither logged nor counted.
  * @see CFG-2, DIS-5 and SEC-6 in docs/specification.md
  */
 
@@ -25,7 +25,11 @@ export function hintsOf(
       enabled.filter(({ route }) => route.profile === name),
     ),
   );
-  return [...onTools, ...hintsOnSecrets(enabled)];
+  return [
+    ...onTools,
+    ...hintsOnSecrets(enabled),
+    ...hintsOnHeld(profiles.get(defaultProfile)?.settings.agent, enabled),
+  ];
 }
 
 /** One hint for all routes that run an agent without `toolsets` although servers are enabled. */
@@ -38,6 +42,15 @@ function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, ro
   if (lacking.length === 0) return [];
   const run = lacking.length === 1 ? `route ${named(lacking)} runs` : `routes ${named(lacking)} run`;
   return [`${run} without the tools of your servers; add toolsets: [agent-webhook, mcp-${server}] to lend them`];
+}
+
+/** Runs that wait for a person to raise `concurrency`: of all routes, or of some. */
+function hintsOnHeld(agent: Settings['agent'] | undefined, routes: Routes): readonly string[] {
+  if (agent?.concurrency === 0) return ['agent.concurrency is 0: events are accepted, and their runs wait'];
+  const held = routes.filter(({ route }) => route.concurrency === 0).map(({ route }) => placeOf(route));
+  if (held.length === 0) return [];
+  const [of, its] = held.length === 1 ? ['route', 'its'] : ['routes', 'their'];
+  return [`concurrency of ${of} ${named(held)} is 0: events are accepted, and ${its} runs wait`];
 }
 
 /**

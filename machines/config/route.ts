@@ -141,7 +141,11 @@ export const routeSchema = {
       },
       description: 'Gather several events into one run.',
     },
-    concurrency: { type: 'integer', minimum: 1, description: 'Runs of this route at the same time.' },
+    concurrency: {
+      type: 'integer',
+      minimum: 0,
+      description: 'Runs of this route at the same time. With 0 its events are accepted and their runs wait.',
+    },
     description: { ...text, description: 'What the route is for; shown in lists.' },
     created_at: { ...text, description: 'When a subscription was made.' },
   },

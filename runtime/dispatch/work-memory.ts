@@ -25,7 +25,10 @@ interface WorkMemoryPorts {
 
 export function createWorkMemory({ keeper, pools, places, concurrency, max, isShared, isParked }: WorkMemoryPorts) {
   /** On a shared journal, runs that would not get a slot soon are left to the other gateways. */
-  const runBound = (): number => (isShared ? Math.min(max, Math.max(20, 4 * concurrency())) : max);
+  const runBound = (): number => {
+    if (!isShared) return max;
+    return concurrency() === 0 ? 0 : Math.min(max, Math.max(20, 4 * concurrency()));
+  };
 
   const inMemory = (name: 'runs' | 'deliveries'): Memory => {
     const { size, queues } = pools()[name];

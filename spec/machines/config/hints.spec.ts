@@ -63,3 +63,21 @@ t.test('CFG-2 · SEC-6 · routes of one secret are named in one hint, without th
   );
   t.end();
 });
+
+t.test('CFG-2 · DIS-3 · runs that are held are named, those of all or those of some routes', (t) => {
+  const held = (concurrency: number, routes: string): readonly string[] => {
+    const text = `agent: {concurrency: ${concurrency}}\nplatforms: {webhook: {routes: ${routes}}}\n`;
+    return hintsOf(new Map([['default', { settings: readText(text).settings }]]));
+  };
+  const own = (name: string, concurrency: number): string =>
+    `${name}: {secret: the-very-own-secret-of-${name}, concurrency: ${concurrency}}`;
+  t.same(held(0, `{${own('a', 0)}}`), ['agent.concurrency is 0: events are accepted, and their runs wait']);
+  t.same(held(1, `{${own('a', 0)}, ${own('b', 1)}}`), [
+    'concurrency of route "a" is 0: events are accepted, and its runs wait',
+  ]);
+  t.same(held(1, `{${own('a', 0)}, ${own('b', 0)}}`), [
+    'concurrency of routes "a", "b" is 0: events are accepted, and their runs wait',
+  ]);
+  t.same(held(1, `{${own('a', 1)}}`), []);
+  t.end();
+});

@@ -274,7 +274,7 @@ t.test('CFG-2 · another mistake in a route, or beside it, takes no finding away
     filters: [{ field: 'a' }, { field: 'a', regex: '(' }],
     coalesce: { key: '{a-b}' },
     toolsets: 'x',
-    concurrency: 0,
+    concurrency: -1,
     promt: 'x',
   };
   const drawn = fc.subarray(Object.keys(mistakes));

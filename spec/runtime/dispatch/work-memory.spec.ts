@@ -2,14 +2,14 @@ import t from 'tap';
 import { createWorkMemory } from '../../../runtime/dispatch/work-memory.ts';
 import { plainDelivery } from '../../support/records.ts';
 
-function memoryOf(given: { isShared?: boolean; leads?: boolean; isParked?: boolean } = {}) {
-  const { isShared = false, leads = true, isParked = false } = given;
+function memoryOf(given: { isShared?: boolean; leads?: boolean; isParked?: boolean; slots?: number } = {}) {
+  const { isShared = false, leads = true, isParked = false, slots = 8 } = given;
   const pool = { size: 100, queues: new Map([['rdefault/busy', 100]]) };
   return createWorkMemory({
     keeper: { leads: () => leads } as never,
     pools: () => ({ runs: pool, deliveries: pool }) as never,
     places: { load: () => ({ running: 4, ready: 6, waiting: 90 }) as never },
-    concurrency: () => 8,
+    concurrency: () => slots,
     max: 1_000,
     isShared,
     isParked: () => isParked,
@@ -27,6 +27,7 @@ t.test('SCA-1 · on a shared journal it leaves runs that would get no slot soon,
   // Four for each slot; those that wait for their route's limit do not count.
   t.strictSame([memory.bound(), memory.room()], [32, 22]);
   t.equal(memoryOf({ isShared: true, isParked: true }).room(), 0);
+  t.ok(memoryOf({ isShared: true, slots: 0 }).room() <= 0, 'without slots none either');
   t.end();
 });
 

@@ -52,7 +52,11 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
               <td class="right num">
                 {words === 'Queued' && open.more_queued ? 'over ' : ''}
                 {count.toLocaleString('en')}
-                {words === 'Running' ? ` of ${open.slots} ${open.slots === 1 ? 'slot' : 'slots'}` : ''}
+                {words !== 'Running'
+                  ? ''
+                  : open.slots === 0
+                    ? ', the others are held'
+                    : ` of ${open.slots} ${open.slots === 1 ? 'slot' : 'slots'}`}
               </td>
             </tr>
           ))}
