@@ -1,19 +1,21 @@
 /**
- * Fetches the certificates that providers publish, and visits the URL that confirms an SNS subscription. Fetched
- * certificates are cached; at most four fetches run at once, and none delays a request by more than 3 s. The caller has
- * checked the URL.
+ * Fetches the certificates and sets of keys that providers publish, and visits the URL that confirms an SNS subscription.
+ * What was fetched is cached; no fetch delays a request by more than 3 s. Of certificates at most four are fetched at once. A
+ * set of keys is fetched again after an hour, or for a key that it lacks, and kept while that fails. The caller has checked
+ * the URL.
  * @see SRC-1 in docs/specification.md
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
+import { type Needed, publicKeysIn } from '../../machines/webhook/jwt.ts';
 import type { Logger } from '../ports.ts';
 import { throughProxy } from '../through-proxy.ts';
 
 export interface Certificates {
-  /** The PEM text, if it was fetched. */
+  /** The PEM text or the set of keys, if it was fetched. */
   get(url: string): string | undefined;
-  /** Resolves once the certificate is cached or cannot be fetched now; never rejects. */
-  fetch(url: string): Promise<void>;
+  /** Resolves once what verifies the request is cached or cannot be fetched now; never rejects. */
+  fetch(needed: Needed): Promise<void>;
   /** Requests a URL; resolves with the reason if the request fails, and never rejects. */
   visit(url: string): Promise<string | undefined>;
 }
@@ -21,16 +23,28 @@ export interface Certificates {
 interface CertificatePorts {
   readonly log: Logger;
   readonly timeoutMs?: number;
+  readonly nowMs?: () => number;
 }
 
 const maxKept = 64;
 const maxUnderWay = 4;
 const maxVisits = 8;
 const maxBytes = 65_536;
+/** How long a set of keys is used. */
+const renewAfterMs = 3_600_000;
+/** Anyone can name a key that does not exist. */
+const askAgainAfterMs = 10_000;
+const beginOfCertificate = '-----BEGIN CERTIFICATE-----';
 
-export function createCertificates({ log, timeoutMs = 3_000 }: CertificatePorts): Certificates {
+export function createCertificates({
+  log,
+  timeoutMs = 3_000,
+  nowMs = () => performance.now(),
+}: CertificatePorts): Certificates {
   const kept = new Map<string, string>();
   const underWay = new Map<string, Promise<void>>();
+  /** When a set of keys was last asked for. */
+  const askedAtMs = new Map<string, number>();
   let visits = 0;
 
   async function read(url: string): Promise<string> {
@@ -49,11 +63,13 @@ export function createCertificates({ log, timeoutMs = 3_000 }: CertificatePorts)
     return Buffer.concat(chunks).toString('utf8');
   }
 
-  async function keep(url: string): Promise<void> {
+  async function keep({ url, hasKey }: Needed): Promise<void> {
+    const what = hasKey === undefined ? 'certificate' : 'key';
     try {
       const text = await read(url);
       // Kept, the page of a proxy would refuse every event until a restart.
-      if (!text.includes('-----BEGIN CERTIFICATE-----')) throw new Error('the answer holds no certificate');
+      const isIt = hasKey === undefined ? text.includes(beginOfCertificate) : publicKeysIn(text).size > 0;
+      if (!isIt) throw new Error(`the answer holds no ${what}`);
       const [oldest] = kept.keys();
       if (kept.size >= maxKept && oldest !== undefined) kept.delete(oldest);
       kept.set(url, text);
@@ -61,23 +77,30 @@ export function createCertificates({ log, timeoutMs = 3_000 }: CertificatePorts)
       // One warning per host, because any sender can name many URLs that do not exist.
       log.warnOnce(
         `certificate/${new URL(url).host}`,
-        `the certificate at ${url} could not be fetched: ${causeOf(thrown)}`,
+        `the ${what} at ${url} could not be fetched: ${causeOf(thrown)}`,
       );
     } finally {
       underWay.delete(url);
     }
   }
 
+  function isTooSoon({ url, hasKey }: Needed): boolean {
+    const restMs = hasKey === true ? renewAfterMs : askAgainAfterMs;
+    if (nowMs() < (askedAtMs.get(url) ?? Number.NEGATIVE_INFINITY) + restMs) return true;
+    askedAtMs.set(url, nowMs());
+    return false;
+  }
+
   return {
     get: (url) => kept.get(url),
-    async fetch(url) {
-      if (kept.has(url)) return;
-      const known = underWay.get(url);
-      if (known !== undefined) return known;
-      if (underWay.size >= maxUnderWay) return;
-      const begun = keep(url);
-      underWay.set(url, begun);
-      await begun;
+    async fetch(needed) {
+      const { url, hasKey } = needed;
+      if (!underWay.has(url)) {
+        const isRefused = hasKey === undefined ? kept.has(url) || underWay.size >= maxUnderWay : isTooSoon(needed);
+        if (isRefused) return;
+        underWay.set(url, keep(needed));
+      }
+      await underWay.get(url);
     },
     async visit(url) {
       if (visits >= maxVisits) return `${new URL(url).host}: ${maxVisits} confirmations are already under way`;

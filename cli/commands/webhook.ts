@@ -105,7 +105,7 @@ function providerWords(
   provider: ProviderWords,
   route: string,
 ): string {
-  const { title, page, typed, sent, sample } = provider;
+  const { title, page, typed, sent, setup, sample } = provider;
   const rows = [
     ...(typed ? [`  Secret  ${secret}\n          ${provider.secret}; it is shown once`] : []),
     ...(token === undefined
@@ -114,6 +114,13 @@ function providerWords(
     ...(events.length === 0 ? [] : [`  Events  ${events.join(', ')}`]),
   ];
   const how = `agent webhook test ${route}${sample === undefined ? eventFlag(events) : ` --sample ${sample}`}`;
+  if (setup !== undefined)
+    return `
+At ${title}: ${page}${reachWords(url)}
+
+${setup}
+
+Try it: ${how}`;
   return `${rows.map((row) => `${row}\n`).join('')}
 Paste ${rows.length === 0 ? 'it' : 'them'} at ${title}: ${page}${reachWords(url)}${sent !== undefined && secret === undefined ? laterWords(route, title, sent) : ''}
 

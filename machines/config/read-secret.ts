@@ -6,7 +6,7 @@
 
 import type { Json, JsonObject } from '../base/json.ts';
 import { unresolvedReference } from './interpolate.ts';
-import { doubtfulSecret, type Refuse, type Signing } from './read-signature.ts';
+import { doubtfulSecret, hasPublicSecret, type Refuse, type Signing } from './read-signature.ts';
 import { type RouteSecret, textsOfSecret } from './route.ts';
 import { insecureSecret, weaknessOf } from './secret-strength.ts';
 import { sourceOf } from './sources.ts';
@@ -63,7 +63,8 @@ export function readSecret(
     );
   }
   if (secret?.kind !== 'shared') return secret;
-  for (const text of isOwn ? textsOfSecret(secret) : []) {
+  // A public one need not be strong.
+  for (const text of isOwn && !hasPublicSecret(signing) ? textsOfSecret(secret) : []) {
     const weak = weakOutside({ secret: text, route: name }, context);
     if (weak !== undefined) (weak.severity === 'error' ? refuse : warn)([secretKey], weak.why, weakSecretCode);
   }

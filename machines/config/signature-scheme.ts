@@ -8,8 +8,8 @@ import { mapping } from './schema-parts.ts';
 
 const algorithms = ['hmac-sha256', 'hmac-sha1', 'hmac-sha512', 'ed25519', 'ecdsa-sha256', 'token'] as const;
 const lists = ['commas', 'semicolons', 'spaces'] as const;
-/** `rsa`: with a certificate that the provider publishes; only for built-in sources. */
-export type Algorithm = (typeof algorithms)[number] | 'rsa';
+/** `rsa`: with a certificate that the provider publishes; `jwt`: a token that it signs. Both only for built-in sources. */
+export type Algorithm = (typeof algorithms)[number] | 'rsa' | 'jwt';
 
 /** Where a request has a text. */
 export type Place =
@@ -30,6 +30,15 @@ export interface Timestamp {
   readonly toleranceSeconds: number;
 }
 
+export interface JwtRule {
+  /** The issuer, in each form of its name. */
+  readonly issuers: readonly string[];
+  /** Where the issuer publishes its keys: a JWK set, or an object of certificates. */
+  readonly keysUrl: string;
+  /** `email`: the secret is the service account of the token, whose audience is the address of the route. */
+  readonly secretIs: 'audience' | 'email';
+}
+
 export interface SignatureScheme {
   readonly at: Place;
   /** Another place for a signature of the same content, by another key: either one is enough. */
@@ -47,6 +56,8 @@ export interface SignatureScheme {
   readonly signed: string;
   /** The signed form, if no such text describes it; `signed` then describes it for people. */
   readonly form?: 'twilio' | 'paypal' | 'sns';
+  /** Of `jwt`: what the token must contain. */
+  readonly jwt?: JwtRule;
   /** Whether a form may be signed by its payload, as if that were the body. */
   readonly signsPayload?: true;
   /** Whether {url} may be signed with some of its escapes decoded. */

@@ -55,6 +55,8 @@ export interface Source {
    * types it at the provider, so any strong text will do. `sent`: the provider sends it in its handshake, so a subscription
    * is created without it; `silently`: no person needs it.
    */
+  /** What to enter at the provider, for a person who has just subscribed, with {url} and {secret}. */
+  readonly setup?: string;
   readonly secret: {
     readonly is: string;
     readonly looks?: RegExp;
@@ -73,6 +75,8 @@ export interface BodyRule {
   readonly items?: string;
   /** A key whose text is JSON; the event gets the parsed value. */
   readonly json?: string;
+  /** The path of a text that is base64; the event gets the decoded text, or its value if that is JSON. */
+  readonly base64?: string;
   /** A key of each item that is a credential; it is removed from events. */
   readonly omit?: string;
   /** A header that is present if the body, whatever it is, is the data of one event. */
@@ -772,6 +776,62 @@ export const sources = {
     },
     secret: { is: 'the ARN of the topic', looks: /^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[\w.-]+$/ },
   },
+  'google-pubsub': {
+    title: 'Google Cloud Pub/Sub (Gmail and others)',
+    page: 'https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions',
+    schemes: [
+      hmac('authorization', {
+        algorithm: 'jwt',
+        prefix: 'Bearer ',
+        signed: '{url}',
+        jwt: {
+          issuers: ['https://accounts.google.com', 'accounts.google.com'],
+          keysUrl: 'https://www.googleapis.com/oauth2/v3/certs',
+          secretIs: 'email',
+        },
+      }),
+    ],
+    // Attributes of CloudEvents, as of Google Workspace Events, and of Cloud Storage; Gmail has none.
+    event: [field('message.attributes.ce-type'), field('message.attributes.eventType')],
+    // https://cloud.google.com/pubsub/docs/payload-unwrapping
+    id: [field('message.messageId'), header('x-goog-pubsub-message-id')],
+    body: { shape: 'object', base64: 'message.data', dataBy: 'x-goog-pubsub-message-id' },
+    // The acknowledgement deadline of a subscription, unless it is set to another.
+    answerSeconds: 10,
+    setup: `gcloud pubsub subscriptions create <subscription> --topic=<topic> \\
+  --push-endpoint={url} \\
+  --push-auth-service-account={secret}`,
+    secret: {
+      is: 'the email of the service account with which the subscription authenticates',
+      looks: /^[\w.-]+@[\w.-]+\.gserviceaccount\.com$/,
+    },
+  },
+  'google-chat': {
+    title: 'Google Chat',
+    page: 'https://developers.google.com/workspace/chat/verify-requests-from-chat',
+    schemes: [
+      hmac('authorization', {
+        algorithm: 'jwt',
+        prefix: 'Bearer ',
+        signed: '{project number}',
+        jwt: {
+          issuers: ['chat@system.gserviceaccount.com'],
+          keysUrl: 'https://www.googleapis.com/service_accounts/v1/metadata/x509/chat@system.gserviceaccount.com',
+          secretIs: 'audience',
+        },
+      }),
+    ],
+    event: [field('type')],
+    // The message of a card that is clicked has the same name each time.
+    id: [[field('eventTime'), field('user.name')]],
+    // Any other object would be read as a message.
+    answer: { body: '{}' },
+    answerSeconds: 30,
+    setup: `Google Cloud console > Google Chat API > Configuration > Connection settings:
+  HTTP endpoint URL        {url}
+  Authentication audience  Project Number`,
+    secret: { is: 'the number of the project in the Google Cloud console', looks: /^\d{6,20}$/ },
+  },
 } as const satisfies Readonly<Record<string, Source>>;
 
 export type SourceName = keyof typeof sources;
@@ -793,12 +853,12 @@ export function bodyRuleOf({ body, sender }: { readonly body?: BodyShape; readon
   return body === undefined ? (rule ?? { shape: 'object' }) : { ...rule, shape: body };
 }
 
-/** Whether verifying a source's signatures requires fetching a certificate. */
+/** Whether verifying a source's requests requires fetching a certificate or keys. */
 export function isCertified(name: string | undefined): boolean {
-  return name !== undefined && sourceOf(name)?.schemes.some(({ algorithm }) => algorithm === 'rsa') === true;
+  return sourceOf(name)?.schemes.some(({ algorithm }) => algorithm === 'rsa' || algorithm === 'jwt') === true;
 }
 
 /** Whether that algorithm's secret is public. */
 export function isAsymmetric(algorithm: unknown): boolean {
-  return algorithm === 'ed25519' || algorithm === 'ecdsa-sha256' || algorithm === 'rsa';
+  return algorithm === 'ed25519' || algorithm === 'ecdsa-sha256' || algorithm === 'rsa' || algorithm === 'jwt';
 }

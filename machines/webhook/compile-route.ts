@@ -19,6 +19,7 @@ import { compileCoalesceKey } from './coalesce.ts';
 import { eventMatcher, type IdReader, idReader, type TypeReader, typeReader } from './envelope.ts';
 import { compileFilters, type FilterMatcher } from './filter.ts';
 import { compileAddressCheck, compileHandshake, type Handshake } from './handshake.ts';
+import { compileToken, type Needed } from './jwt.ts';
 import { compileKeptHeaders } from './kept-headers.ts';
 import { claimLifeMs } from './record.ts';
 import { digestOf, type SignatureVerifier, type SignedRequest } from './signature.ts';
@@ -37,8 +38,8 @@ export interface CompiledRoute {
   readonly verify: SignatureVerifier;
   /** Whether only the schemes of the route or its source are accepted, which may read the entire request. */
   readonly isPinned: boolean;
-  /** The address of the certificate that verifies a request; absent if none is used. */
-  readonly certificateUrl?: ((request: SignedRequest) => string | undefined) | undefined;
+  /** The certificate or the keys that a request needs beyond what is at hand; absent if none are used. */
+  readonly needed?: ((request: SignedRequest) => Needed | undefined) | undefined;
   /** Absent if the provider has none. */
   readonly handshake?: Handshake | undefined;
   /** The answer to accepted and ignored events, if the provider requires a specific one. */
@@ -91,7 +92,7 @@ export function compileRoute({ route, secret }: RouteWithSecret): CompiledRoute 
     route,
     verify: signatureVerifier(route, secret),
     isPinned: pinned !== undefined,
-    certificateUrl: certificateReader(source, secret),
+    needed: neededReader(route, secret),
     handshake: handshakeOf(route, source, secret),
     answer: source?.answer,
     body: bodyRuleOf(route),
@@ -136,12 +137,19 @@ function compileDelivery({ to, extra, when, text, on }: RouteDelivery): Compiled
 }
 
 /** Nothing is fetched for a request that cannot be genuine, such as one of another topic, because anyone can send that. */
-function certificateReader(source: Source | undefined, secret: RouteSecret): CompiledRoute['certificateUrl'] {
-  const form = source?.schemes[0]?.form;
-  if (form !== 'paypal' && form !== 'sns') return undefined;
+function neededReader({ sender, publicUrl }: Route, secret: RouteSecret): CompiledRoute['needed'] {
+  const { form, jwt } = sourceOf(sender)?.schemes[0] ?? {};
   const texts = textsOfSecret(secret);
-  return (request) =>
-    texts.some((text) => !('why' in certifiedContent(form, request, text))) ? certificateUrl(form, request) : undefined;
+  if (jwt !== undefined) {
+    const tokens = texts.map((text) => compileToken(jwt, { name: '', secret: text, publicUrl }));
+    return (request) => tokens.map(({ needed }) => needed(request)).find(Boolean);
+  }
+  if (form !== 'paypal' && form !== 'sns') return undefined;
+  return (request) => {
+    if (texts.every((text) => 'why' in certifiedContent(form, request, text))) return undefined;
+    const url = certificateUrl(form, request);
+    return url === undefined || request.certificate?.(url) !== undefined ? undefined : { url };
+  };
 }
 
 /** The headers with the event's type and its body's format, which a replay reads again. */

@@ -16,6 +16,7 @@ import { compressedBy, parseBody } from './body.ts';
 import { otherTopic } from './certificate.ts';
 import { declarations, written } from './declarations.ts';
 import { handshakeRefusals } from './handshake.ts';
+import { jwtFaults } from './jwt.ts';
 import type { Outcome } from './reply.ts';
 import { statedTime, statedTimeMs } from './scheme.ts';
 import { mismatch, placeText, readerOf, type SignedRequest } from './signature.ts';
@@ -106,6 +107,7 @@ function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
   const inTime: Case = { ...given, request: { ...request, nowMs: time ?? request.nowMs } };
   const repeated = repeatedHeader(inTime);
   if (repeated !== undefined) return [repeated];
+  if (scheme.jwt !== undefined) return [tokenFinding(given, reason), ...secretKind(definition)];
   if (scheme.timestamp !== undefined && time === undefined)
     return [{ code: 'timestamp-unfit', text: timestampText(scheme, request) }];
   if (scheme.id !== undefined && readerOf(scheme.id)(request) === undefined)
@@ -130,6 +132,37 @@ function judged(refused: RefusedRequest, given: Case): readonly Finding[] {
   const kinds = secretKind(definition);
   if (causes.length > 0 || skew.length + kinds.length > 0) return [...causes, ...skew, ...kinds];
   return [{ code: 'differs', text: differsText(scheme, reason, definition.route) }];
+}
+
+/** No key is at hand, so a token is judged by what it states. */
+function tokenFinding(given: Case, reason: string): Finding {
+  const { definition, request, scheme } = given;
+  const { route } = definition;
+  const whyNow = (changed: RouteWithSecret): string | undefined => {
+    const verdict = signatureVerifier(changed.route, changed.secret)(request);
+    return verdict.kind === 'genuine' || verdict.isTemporary ? undefined : verdict.why;
+  };
+  const why = whyNow(definition);
+  if (why === undefined) {
+    return reason === mismatch.signature || reason === jwtFaults.key
+      ? { code: 'differs', text: `${capital(reason)}. Another sender made the token.` }
+      : { code: 'passes-now', text: 'What its token states fits the route and the secret that it has now.' };
+  }
+  if ([jwtFaults.expired, jwtFaults.early].some((start) => why.startsWith(start)))
+    return {
+      code: 'clock-skew',
+      text: `${capital(why)}. It was delayed or sent again, or one of the clocks is wrong.`,
+    };
+  const { title, secret: right, page } = sourceOf(route.sender) as Source;
+  if (why === jwtFaults.audience && scheme.jwt?.secretIs === 'email') {
+    const found = addressChanges(given).find((one) => whyNow(one.definition ?? definition) !== why);
+    const address = `${route.publicUrl}${request.path}`;
+    const text = `${capital(why)} than ${address}. At ${title} leave the audience empty, or make it this address; if it posts to another one, set platforms.webhook.extra.public_url.`;
+    return { code: 'url-differs', text: found?.text ?? text };
+  }
+  const isOfSecret = why === jwtFaults.audience || why === jwtFaults.email;
+  const cure = isOfSecret ? `The route’s secret must be ${right.is}: ${page}` : 'Another sender made this one.';
+  return { code: 'differs', text: `${capital(why)}. ${cure}` };
 }
 
 function differsText(scheme: SignatureScheme, reason: string, { sender, publicUrl }: Route): string {
@@ -234,7 +267,7 @@ function isInBody(schemes: readonly SignatureScheme[]): boolean {
 /** When the sender sends it, and how it may have been lost. */
 function cureOfMissing([scheme]: readonly SignatureScheme[], source: Source | undefined): string {
   const sender = source?.title ?? 'The sender';
-  const always = `${sender} sends it with each request`;
+  const always = `${sender} sends it with each request${scheme?.jwt?.secretIs === 'email' ? ' of a subscription that authenticates' : ''}`;
   if (scheme === undefined || 'header' in scheme.at) {
     const when =
       source === undefined || source.secret.typed ? `${sender} sends it where the webhook there has a secret` : always;

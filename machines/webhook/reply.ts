@@ -46,6 +46,7 @@ export const reasonStarts = {
   certificate: 'its certificate ',
   declared: 'declared ',
   filter: 'filter: ',
+  keys: 'the keys of its issuer ',
   sameBody: 'another event of the same body ',
   script: 'script: ',
   subscriptions: 'the subscriptions ',

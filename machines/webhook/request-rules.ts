@@ -5,16 +5,17 @@
  * @see RTE-3 in docs/specification.md
  */
 
-import { cut, type Json, type JsonObject, stringify } from '../base/json.ts';
+import { cut, isJsonObject, type Json, type JsonObject, stringify } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
 import { readJson } from '../base/read-json.ts';
 import type { Route } from '../config/route.ts';
 import { type BodyRule, sourceOf } from '../config/sources.ts';
-import { type ParsedBody, splitItems, withoutCredential } from './body.ts';
+import { decodeBody, type ParsedBody, splitItems, withoutCredential } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { deliveryIdOf, isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
 import type { Handshake, HandshakeAnswer } from './handshake.ts';
+import type { Needed } from './jwt.ts';
 import { isCredentialHeader } from './kept-headers.ts';
 import { type SignatureHolder, sameSignature } from './record.ts';
 import { reasonStarts } from './reply.ts';
@@ -38,7 +39,7 @@ export interface RequestFacts {
   /** The query string of the target, as sent. */
   readonly query: (id: string) => string | undefined;
   readonly body: (id: string) => Uint8Array;
-  /** A fetched certificate, as PEM. */
+  /** A fetched certificate, as PEM, or set of keys. */
   readonly certificate: (url: string) => string | undefined;
   /** What an event of an array gets from its request; undefined for other requests. */
   readonly partOf: (id: string) => Part | undefined;
@@ -210,13 +211,11 @@ function withDigest(signed: SignedContent, digest: string): SignedContent {
   return digest === signed.digest ? signed : { ...signed, digest };
 }
 
-/** The certificate needed to verify a request and not fetched yet; undefined if there is none. */
-export function missingCertificate(context: RequestContext, facts: RequestFacts, nowMs: number): string | undefined {
+/** The certificate or the keys to fetch before a request is verified; undefined if there are none. */
+export function missingCertificate(context: RequestContext, facts: RequestFacts, nowMs: number): Needed | undefined {
   const { route } = context;
-  const urlOf = route && facts.compiled(route).certificateUrl;
-  if (urlOf === undefined) return undefined;
-  const url = urlOf(widened(context, facts, nowMs));
-  return url === undefined || facts.certificate(url) !== undefined ? undefined : url;
+  const needed = route && facts.compiled(route).needed;
+  return needed?.(widened(context, facts, nowMs));
 }
 
 /** A handshake that its provider does not sign: anyone can send it, so the allowance always applies, and no long body is read. */
@@ -321,7 +320,7 @@ export function parsePayload(context: RequestContext, facts: RequestFacts, { fre
     return { deliveryId: ofRequest, payload: { items: split.items }, plan: 'split' };
   }
   const event = replay?.event ?? eventType(headers, value);
-  return { deliveryId, payload: unpacked(value, body.json), event };
+  return { deliveryId, payload: decoded(unpacked(value, body.json), body.base64), event };
 }
 
 /** Replaces a text that is a JSON object or array by its value. */
@@ -330,6 +329,17 @@ function unpacked(payload: JsonObject, key: string | undefined): JsonObject {
   const value = typeof text === 'string' && /^\s*[{[]/.test(text) ? readJson(text) : undefined;
   return key === undefined || value === undefined ? payload : { ...payload, [key]: value };
 }
+
+/** Replaces a text that is base64 by the text that it encodes, or by the value of that; bytes that are no text stay encoded. */
+function decoded(payload: JsonObject, path: string | undefined): JsonObject {
+  const [key = '', inner = ''] = path?.split('.') ?? [];
+  const held = payload[key];
+  if (!isJsonObject(held) || typeof held[inner] !== 'string') return payload;
+  const text = base64.test(held[inner]) ? decodeBody(Buffer.from(held[inner], 'base64')) : undefined;
+  return text === undefined ? payload : { ...payload, [key]: unpacked({ ...held, [inner]: text }, inner) };
+}
+/** In both of its alphabets. */
+const base64 = /^[\w+/-]*={0,2}$/;
 
 /** An event of an array has its own id, or its number in the request; an id in a header belongs to the request. */
 function parsePart({ id, route }: RequestContext, facts: RequestFacts): Known {

@@ -13,6 +13,7 @@ import {
 } from '../config/signature-scheme.ts';
 import { bodyAndPayload, maxFields } from './body.ts';
 import { certifiedBy } from './certificate.ts';
+import { compileToken } from './jwt.ts';
 import {
   digestOf,
   isTimedContent,
@@ -74,6 +75,8 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
   const { name, publicUrl } = use;
   const scheme = schemeWith(given, use.secret);
   const read = readerOf(scheme.at);
+  const applies = (request: SignedRequest): boolean => read(request) !== undefined;
+  if (scheme.jwt !== undefined) return { applies, verify: compileToken(scheme.jwt, use).verify };
   const also = scheme.alsoAt === undefined ? undefined : readerOf(scheme.alsoAt);
   const where = placeText(scheme.at);
   const contentOf = compileContent(scheme.signed);
@@ -137,7 +140,7 @@ export function compileScheme(given: SignatureScheme, use: SchemeUse): SchemeVer
     return { kind: 'genuine', scheme: name, signed };
   }
 
-  return { applies: (request) => read(request) !== undefined, verify };
+  return { applies, verify };
 }
 
 function mismatchOf({ algorithm, encoding }: SignatureScheme, signatures: readonly string[]): string {
@@ -259,8 +262,8 @@ function matcherOf({ algorithm, encoding, key }: SignatureScheme, secret: string
       return isGenuine ? digestOf(content) : undefined;
     };
   }
-  // Verified with a certificate instead.
-  if (algorithm === 'rsa') return () => undefined;
+  // Verified with a certificate or a published key instead.
+  if (algorithm === 'rsa' || algorithm === 'jwt') return () => undefined;
   const sum = hmacOf(algorithm, keyOf(secret, key));
   return (content, signatures) => {
     const digest = sum(content);

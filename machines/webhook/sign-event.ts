@@ -89,7 +89,7 @@ export function signEvent(
 }
 
 /** Whether a sender signs with a private key, which the gateway does not have. */
-export function signsByPrivateKey(algorithm: Algorithm): algorithm is 'ed25519' | 'ecdsa-sha256' | 'rsa' {
+export function signsByPrivateKey(algorithm: Algorithm): algorithm is 'ed25519' | 'ecdsa-sha256' | 'rsa' | 'jwt' {
   return algorithm !== 'token' && !algorithm.startsWith('hmac-');
 }
 

@@ -42,7 +42,7 @@ export interface SignedRequest {
   readonly query?: string | undefined;
   /** Parses the body; undefined if that fails. */
   readonly payload?: () => JsonObject | undefined;
-  /** A fetched certificate, as PEM. */
+  /** A fetched certificate, as PEM, or set of keys. */
   readonly certificate?: (url: string) => string | undefined;
 }
 

@@ -282,6 +282,26 @@ const sns = (type: string, more: JsonObject): JsonObject => ({
     'https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem',
 });
 
+/** https://cloud.google.com/pubsub/docs/push */
+const pubsub = (subscription: string, data: object, attributes?: JsonObject): JsonObject => ({
+  message: {
+    data: Buffer.from(JSON.stringify(data)).toString('base64'),
+    messageId: '{id}',
+    message_id: '{id}',
+    publishTime: at,
+    publish_time: at,
+    ...(attributes === undefined ? {} : { attributes }),
+  },
+  subscription: `projects/my-project/subscriptions/${subscription}`,
+});
+const googleChat = (type: string, more: JsonObject): JsonObject => ({
+  type,
+  eventTime: at,
+  space: { name: 'spaces/AAAA', type: 'ROOM', displayName: 'Deploys' },
+  user: { name: 'users/{id}', displayName: person.name, email: person.email, type: 'HUMAN' },
+  ...more,
+});
+
 /** Without GitHub and GitLab, whose samples a route without a source accepts too. */
 const trello = (type: string, data: JsonObject): JsonObject => ({
   action: {
@@ -572,6 +592,21 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
   'aws-sns': {
     Notification: sns('Notification', { Subject: 'Alarm', Message: '{"AlarmName":"high-latency"}' }),
     UnsubscribeConfirmation: sns('UnsubscribeConfirmation', { Message: 'You have chosen to deactivate.', Token: 't' }),
+  },
+  'google-pubsub': {
+    // https://developers.google.com/workspace/gmail/api/guides/push
+    gmail: pubsub('gmail', { emailAddress: person.email, historyId: '9876543210' }),
+    OBJECT_FINALIZE: pubsub(
+      'uploads',
+      { kind: 'storage#object', name: 'report.pdf', bucket: 'my-bucket', contentType: 'application/pdf', size: '1024' },
+      { eventType: 'OBJECT_FINALIZE', bucketId: 'my-bucket', objectId: 'report.pdf', payloadFormat: 'JSON_API_V1' },
+    ),
+  },
+  'google-chat': {
+    MESSAGE: googleChat('MESSAGE', {
+      message: { name: 'spaces/AAAA/messages/BBBB', text: '@Agent hello', argumentText: ' hello', createTime: at },
+    }),
+    ADDED_TO_SPACE: googleChat('ADDED_TO_SPACE', {}),
   },
   trello: {
     createCard: trello('createCard', {}),

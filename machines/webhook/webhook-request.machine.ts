@@ -226,7 +226,8 @@ export const webhookRequestMachine = setup({
       },
     },
     certifying: {
-      description: 'Waits until the certificate that the signature names is fetched, for 3 s; a kept one is at hand.',
+      description:
+        'Waits until the certificate or the keys that the signature needs are fetched, for 3 s; kept ones are at hand.',
       meta: { rule: 'SRC-1' },
       tags: ['working'],
       invoke: {

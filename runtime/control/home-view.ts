@@ -11,10 +11,11 @@ import { createJobsStore } from '../../actors/cron/jobs.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
+import { shellWord } from '../../machines/base/shell-word.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
 import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
-import { deliveriesOf, type Route, type RouteWithSecret } from '../../machines/config/route.ts';
+import { deliveriesOf, type Route, type RouteWithSecret, textsOfSecret } from '../../machines/config/route.ts';
 import { isAsymmetric, type Source, sourceOf } from '../../machines/config/sources.ts';
 import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
 import { jobsMeant } from '../../machines/cron/job.ts';
@@ -159,7 +160,7 @@ export async function subscribe(
     url: `${url}${queryOf(read.value.route, secrets.keys)}`,
     ...(local === url ? {} : { local_url: local }),
     ...secrets.shown,
-    ...(sender === undefined ? {} : { provider: wordsOf(read.value, sender) }),
+    ...(sender === undefined ? {} : { provider: wordsOf(read.value, sender, url) }),
   };
 }
 
@@ -212,15 +213,19 @@ function queryOf(route: Route, { secret = '', verify_token: code = '' }: Secrets
   return sender?.secret.sent !== undefined && code !== '' ? `?${new URLSearchParams({ [handshakeCode]: code })}` : '';
 }
 
-function wordsOf(definition: RouteWithSecret, { title, page, secret }: Source): ProviderWords {
+function wordsOf(definition: RouteWithSecret, { title, page, secret, setup }: Source, url: string): ProviderWords {
   const sample = sampleFor(definition.route.sender, compileRoute(definition).acceptsEvent);
   const { is, typed = false, sent } = secret;
+  const [key = ''] = textsOfSecret(definition.secret);
   return {
     title,
     page,
     secret: is,
     typed,
     ...(sent === undefined ? {} : { sent }),
+    ...(setup === undefined
+      ? {}
+      : { setup: setup.replace('{url}', shellWord(url)).replace('{secret}', shellWord(key)) }),
     ...(sample === undefined ? {} : { sample }),
   };
 }

@@ -10,6 +10,7 @@ import { isJsonObject, type Json } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import { parseDocument } from '../../machines/config/document.ts';
 import { isPublic, weakOutside } from '../../machines/config/read-secret.ts';
+import { hasPublicSecret } from '../../machines/config/read-signature.ts';
 import { type RouteWithSecret, textsOfSecret } from '../../machines/config/route.ts';
 import { insecureSecret, weaknessOf } from '../../machines/config/secret-strength.ts';
 import { configFile } from '../control/config-view.ts';
@@ -95,7 +96,7 @@ function weakOwn(
   home: LoadedHome,
   globals: ReadonlySet<string>,
 ): readonly Finding[] {
-  const texts = textsOfSecret(secret);
+  const texts = hasPublicSecret(route) ? [] : textsOfSecret(secret);
   return texts.flatMap((text, at): readonly Finding[] => {
     if (globals.has(text)) return [];
     const what = route.source === 'dynamic' ? weaknessOf(text, route.name) : unreportedWeakness(text, home, route.name);

@@ -162,6 +162,12 @@ export const endings: Partial<Record<OutcomeKind, Ending>> = {
   },
 };
 
+const unchecked: Ending = {
+  decidedIn: 'verifying',
+  verdict: 'Put off: its signature could not be checked.',
+  cure: 'The sender may try again after Retry-After; `agent gateway logs` shows more.',
+};
+
 /** Why a request is answered 503 while the journal is well, by the beginning of its reason. */
 const putOff: Readonly<Record<string, Ending>> = {
   [reasonStarts.subscriptions]: {
@@ -169,11 +175,8 @@ const putOff: Readonly<Record<string, Ending>> = {
     verdict: 'Put off: its route is not known yet.',
     cure: '`agent webhook list` shows why; the sender may try again after Retry-After.',
   },
-  [reasonStarts.certificate]: {
-    decidedIn: 'verifying',
-    verdict: 'Put off: its signature could not be checked.',
-    cure: 'The sender may try again after Retry-After; `agent gateway logs` shows more.',
-  },
+  [reasonStarts.certificate]: unchecked,
+  [reasonStarts.keys]: unchecked,
   [reasonStarts.filter]: {
     decidedIn: 'matching',
     verdict: 'Put off: a filter could not be tried.',

@@ -129,8 +129,8 @@ export function wireRequest(ports: RequestPorts) {
       fetchCertificate: fromPromise<void, RequestContext>(async ({ input }) => {
         keepAddress(input.id);
         const account = exchanges.get(input.id)?.account;
-        const url = missingCertificate(input, facts, nowMs());
-        if (url !== undefined) await ports.certificates.fetch(url);
+        const needed = missingCertificate(input, facts, nowMs());
+        if (needed !== undefined) await ports.certificates.fetch(needed);
         account?.close();
       }),
       confirmSubscription: fromPromise<Partial<RequestContext>, RequestContext>(

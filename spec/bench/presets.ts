@@ -122,7 +122,7 @@ function work({ route, secret: of, sent }: Case, pem: string): () => void {
     headers: () => live.headers,
     query: () => sent.query,
     body: () => live.body,
-    certificate: () => pem,
+    certificate: (url) => (url.endsWith('.pem') || url.includes('/CERT-') ? pem : JSON.stringify({ k1: pem })),
     parsed: () => parsed,
   };
   const context: RequestContext = {
@@ -223,6 +223,23 @@ function caseOf(name: SourceName, payload: JsonObject, rsa: { readonly key: stri
   }
   const publicKey = certificateReader()(rsa.pem, nowMs);
   if (publicKey === undefined) throw new Error('the certificate cannot be read');
+  if (scheme.jwt !== undefined) {
+    const { issuers, secretIs } = scheme.jwt;
+    const [id, aud] =
+      secretIs === 'email' ? ['push@p.iam.gserviceaccount.com', publicUrl + path] : ['1234567890', '1234567890'];
+    const claims = { iss: issuers[0], aud, exp: nowMs / 1_000, email: id, email_verified: true };
+    const parts = [{ alg: 'RS256', kid: 'k1' }, claims].map((one) =>
+      Buffer.from(JSON.stringify(one)).toString('base64url'),
+    );
+    const content = Buffer.from(parts.join('.'));
+    const signature = sign('sha256', content, rsa.key);
+    return {
+      route,
+      secret: { kind: 'shared', secret: id },
+      sent: put({ authorization: `Bearer ${content}.${signature.toString('base64url')}` }),
+      crypto: () => verify('sha256', content, publicKey, signature),
+    };
+  }
   if (name === 'paypal') {
     const bytes = Buffer.from(body);
     const id = '9XL90610J3647323C';

@@ -36,10 +36,11 @@ soon as it is on disk, not once it is delivered: the delivery has its tries, and
 
 A time that is signed may lie 300 s from the clock of this machine, unless the table says otherwise: a retry of Mailgun has the time of its
 first request, and one of Linear, Zoom or ElevenLabs may have it. The signature is remembered for as long, so a captured request runs once.
-Square, HubSpot, Twilio and Trello sign the address that they post to: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
+Square, HubSpot, Twilio and Trello sign the address that they post to, and a token of Google Cloud Pub/Sub names it: set \`platforms.webhook.extra.public_url\` to the address of the gateway as senders
 see it, such as \`https://hooks.example.com\`. Every address that is shown then begins with it. Mailgun does not sign the body, only a token and the time: its fields are
 only as trustworthy as the connection. A request of Telegram, Google, Okta, monday.com, Microsoft Graph, Azure Event Grid or CloudEvents is not signed
-at all: it carries a token, so serve these routes by HTTPS only.
+at all: it carries a token, so serve these routes by HTTPS only. So does one of Google Cloud Pub/Sub or Google Chat: its token (JWT) is
+signed and valid for an hour, but does not cover the body.
 
 Some providers need one more step:
 
@@ -80,6 +81,21 @@ Some providers need one more step:
   webhook at PayPal, or the ARN of the topic. Leave raw message delivery off, because SNS does not sign raw messages. A \`Message\` of SNS that is JSON is read: \`{Message.AlarmName}\`. A subscription is
   confirmed by visiting its address; if that fails, SNS gets 503 and asks again, for a while. Then request a confirmation in the
   console of AWS. PayPal's simulator signs for no webhook, so its events are refused: test with those of a sandbox account.
+- **Google Cloud Pub/Sub**: \`secret\` is the email of the service account with which the push subscription authenticates. Leave its
+  audience empty, so that it is the address of the route; \`agent webhook subscribe <route> --source google-pubsub --secret <email>\`
+  prints the command. The data of a message is decoded, and read if it is JSON: \`{message.data.emailAddress}\`. With payload
+  unwrapping write the metadata too (\`--push-no-wrapper-write-metadata\`), because the id of the message is there; the data is then the
+  payload: \`{emailAddress}\`. Pub/Sub sends again what is not answered 2xx, until the message expires. A message has an event type
+  if it has the attribute \`ce-type\` or \`eventType\`.
+- **Gmail** sends by Pub/Sub: let \`gmail-api-push@system.gserviceaccount.com\` publish to the topic, and call
+  [\`watch\`](https://developers.google.com/workspace/gmail/api/guides/push) of each mailbox at least once every seven days. A message
+  has only \`{message.data.emailAddress}\` and \`{message.data.historyId}\`: the run reads the mail with a tool. Leave \`events\` out.
+- **Google Chat**: \`secret\` is the number of the project, and the authentication audience of the app must be Project Number. Tokens for
+  the address are refused: anyone gets them, by giving the address to an app of their own. So are those of an app that is a
+  Google Workspace add-on. The answer is an empty object: the response goes where the
+  route delivers it, such as to \`google_chat\`.
+- The keys of **Google** are fetched from \`www.googleapis.com\` and kept: fetched again after an hour, and for a token with another key at
+  most every 10 s. Without keys the answer is 503.
 - **Mailgun** also signs an email that a route of its own forwards, by \`forward("https://…/webhooks/<route>")\`. Such an event has no
   type: see [email](#email).
 - **Twilio**: the secret is the auth token of the account; where a webhook rule of Twilio names a shared key, it is that key, by SHA-1 or
@@ -153,7 +169,7 @@ routes:
 
 \`agent webhook test <route> --sample <provider>:<event>\` sends an event in the provider's documented shape, with the provider's
 headers and a fresh id, signed as the route verifies: by its source, by its \`signature:\`, else by GitHub's, GitLab's or the
-generic scheme. On a route with a source the event alone will do. Discord, SendGrid, PayPal and Amazon SNS alone can sign
+generic scheme. On a route with a source the event alone will do. Discord, SendGrid, PayPal, Amazon SNS and Google Cloud alone can sign
 theirs: such a sample is handed in without its signature and gets the gateway's own answer, and the history shows who
 handed it in.
 
@@ -361,6 +377,7 @@ function tableRow(cells: readonly string[]): string {
 function schemeText(scheme: SignatureScheme): string {
   const { at, algorithm, encoding, prefix, signed, timestamp, byPublicKey, signsPayload, alsoAt } = scheme;
   if (algorithm === 'token') return `${placeText(at)}: the secret itself`;
+  if (algorithm === 'jwt') return `${placeText(at)} \`${prefix}\`: a token (JWT), RS256, for \`${signed}\``;
   const label = `${labelOf(scheme)}${prefix ?? ''}`;
   const other =
     byPublicKey === undefined ? '' : ` (\`${labelOf({ ...scheme, ...byPublicKey })}\`: ${byPublicKey.algorithm})`;

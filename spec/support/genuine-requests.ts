@@ -3,7 +3,7 @@
  * @see SRC-1 in docs/specification.md
  */
 
-import { createHash, createHmac, generateKeyPairSync, sign } from 'node:crypto';
+import { createHash, createHmac, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import zlib from 'node:zlib';
 import { Webhook } from 'standardwebhooks';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -53,7 +53,7 @@ export function verdictOf(route: CompiledRoute, sent: Sent, atMs = nowMs): Signa
     path,
     query,
     payload: () => payloadOf(route, { headers, body }),
-    certificate: (url) => (url === certificates.paypal || url === certificates.sns ? pem : undefined),
+    certificate: (url) => published[url],
   });
 }
 
@@ -62,6 +62,39 @@ export const certificates = {
   sns: 'https://sns.eu-central-1.amazonaws.com/SimpleNotificationService-0123456789abcdef0123456789abcdef.pem',
 };
 export const { pem, key: rsaKey } = selfSigned();
+/** A JWK set, and certificates by the ids of their keys. */
+export const googleKeys = 'https://www.googleapis.com/oauth2/v3/certs';
+const chatKeys = 'https://www.googleapis.com/service_accounts/v1/metadata/x509/chat@system.gserviceaccount.com';
+export const jwk = { ...createPublicKey(pem).export({ format: 'jwk' }), kid: 'k1', use: 'sig', alg: 'RS256' };
+export const published: Readonly<Record<string, string>> = {
+  [certificates.paypal]: pem,
+  [certificates.sns]: pem,
+  [googleKeys]: JSON.stringify({ keys: [jwk] }),
+  [chatKeys]: JSON.stringify({ k1: pem }),
+};
+const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+export const signedToken = (claims: object, header: object = {}): string => {
+  const text = `${base64url({ alg: 'RS256', kid: 'k1', typ: 'JWT', ...header })}.${base64url(claims)}`;
+  return `Bearer ${text}.${sign('sha256', Buffer.from(text), rsaKey).toString('base64url')}`;
+};
+export const pushAccount = 'push@my-project.iam.gserviceaccount.com';
+export const projectNumber = '1234567890';
+export const pushClaims = {
+  aud: `${publicUrl}/webhooks/in`,
+  azp: '113774264463038321964',
+  email: pushAccount,
+  email_verified: true,
+  exp: nowMs / 1_000 + 3_600,
+  iat: nowMs / 1_000,
+  iss: 'https://accounts.google.com',
+  sub: '113774264463038321964',
+};
+export const chatClaims = {
+  aud: projectNumber,
+  exp: nowMs / 1_000 + 3_600,
+  iat: nowMs / 1_000,
+  iss: 'chat@system.gserviceaccount.com',
+};
 
 function payloadOf({ body: rule }: CompiledRoute, { headers, body }: Sent): JsonObject | undefined {
   const parsed = parseBody(body, headers, rule);
@@ -506,6 +539,24 @@ export const genuine: Readonly<
   ],
   paypal: [webhookId, { headers: byPaypal, body: capture }, 'PAYMENT.CAPTURE.COMPLETED', 'WH-1'],
   'aws-sns': [topic, { headers: {}, body: bySns(alarm, alarmText) }, 'Notification', 'mid'],
+  'google-pubsub': [
+    pushAccount,
+    {
+      headers: { authorization: signedToken(pushClaims) },
+      body: '{"message":{"data":"e30=","messageId":"m1","attributes":{"eventType":"OBJECT_FINALIZE"}},"subscription":"s"}',
+    },
+    'OBJECT_FINALIZE',
+    'm1',
+  ],
+  'google-chat': [
+    projectNumber,
+    {
+      headers: { authorization: signedToken(chatClaims) },
+      body: '{"type":"MESSAGE","eventTime":"2023-11-14T22:13:20Z","user":{"name":"users/1"}}',
+    },
+    'MESSAGE',
+    '2023-11-14T22:13:20Z users/1',
+  ],
   notion: [
     plain,
     {

@@ -18,6 +18,8 @@ export interface ProviderWords {
   readonly typed: boolean;
   /** The provider sends the secret in its handshake. */
   readonly sent?: true | 'silently';
+  /** What to enter there: a command, or the fields of a page. */
+  readonly setup?: string;
   /** A recorded event to try the route with. */
   readonly sample?: string;
 }

@@ -33,6 +33,8 @@ const secrets: Readonly<Record<string, string>> = {
   paddle: 'pdl_ntfset_q8Zr4Lk2Wm7Tn1Bd9X',
   paypal: '9XL90610J3647323C',
   'aws-sns': 'arn:aws:sns:eu-central-1:123456789012:alarms',
+  'google-pubsub': 'push@my-project.iam.gserviceaccount.com',
+  'google-chat': '1234567890',
   sendgrid: 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEDr2LjtURuePQzplybdC',
 };
 /** Sources that sign by an HMAC, so that a spec can sign as they do. */

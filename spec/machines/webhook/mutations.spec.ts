@@ -67,7 +67,10 @@ function targetsOf(name: SourceName, scheme: SignatureScheme, sent: Sent): reado
     ...headers,
   ];
   return [
-    { ...targetAt(at, sent), ...(algorithm === 'token' ? withoutCase(prefix) : { isSignature: true }) },
+    {
+      ...targetAt(at, sent),
+      ...(algorithm === 'token' || algorithm === 'jwt' ? withoutCase(prefix) : { isSignature: true }),
+    },
     ...places.map((place) => targetAt(place, sent)),
     ...(coversBody
       ? [{ name: 'body', text: sent.body, put: (body: string) => ({ ...sent, body }), said: saidBy(sent) }]

@@ -559,6 +559,32 @@ t.test('LIM-3 · EVT-1 · IDM-2 · the payload, its type and its id', (t) => {
     const { context, facts } = stage({ route: { sender: 'aws-sns' }, body: JSON.stringify({ Message }) });
     t.strictSame(parsePayload(context, facts).payload, { Message: read }, 'a text that is JSON of an object or array');
   }
+  const base64 = (text: string, as: 'base64' | 'base64url' = 'base64') => Buffer.from(text).toString(as);
+  for (const [data, read] of [
+    [base64('{"emailAddress":"a@b"}'), { emailAddress: 'a@b' }],
+    [base64('{"n":"ü?>~"}', 'base64url'), { n: 'ü?>~' }],
+    [base64('[7]'), [7]],
+    [base64('hello\n'), 'hello\n'],
+    ['', ''],
+    [Buffer.from([0xff, 0xfe]).toString('base64'), '//4='],
+    ['no base64!', 'no base64!'],
+    [7, 7],
+    [{ n: 1 }, { n: 1 }],
+  ] as const) {
+    const body = JSON.stringify({ message: { data, messageId: 'm1' }, subscription: 's' });
+    const { context, facts } = stage({ route: { sender: 'google-pubsub' }, body });
+    const known = { payload: { message: { data: read, messageId: 'm1' }, subscription: 's' }, deliveryId: 'm1' };
+    t.match(parsePayload(context, facts), { ...known, event: 'unknown' });
+  }
+  const unwrapped = { 'x-goog-pubsub-message-id': 'm2' };
+  for (const [body, payload] of [
+    ['{"n":1}', { n: 1 }],
+    ['plain', { data: 'plain' }],
+    ['{"message":{"data":"e30="}}', { message: { data: {} } }],
+  ] as const) {
+    const { context, facts } = stage({ route: { sender: 'google-pubsub' }, headers: unwrapped, body });
+    t.match(parsePayload(context, facts), { payload, deliveryId: 'm2' }, 'without its envelope');
+  }
   t.end();
 });
 

@@ -39,6 +39,8 @@ const secrets: Readonly<Record<string, string>> = {
   paddle: 'pdl_ntfset_q8Zr4Lk2Wm7Tn1Bd9X',
   paypal: '9XL90610J3647323C',
   'aws-sns': 'arn:aws:sns:eu-central-1:123456789012:alarms',
+  'google-pubsub': 'push@my-project.iam.gserviceaccount.com',
+  'google-chat': '123456789012',
   sendgrid: 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEEDr2LjtURuePQzplybdC',
 };
 
@@ -83,7 +85,15 @@ t.test('SUB-4 · SRC-1 · each source has samples of two events, which it takes 
     const route = compileRoute(read.value);
     for (const event of events) {
       const sample = `${name}:${event}`;
-      const hasMarker = !['discord', 'discord-events', 'sendgrid', 'paypal', 'aws-sns'].includes(name);
+      const hasMarker = ![
+        'discord',
+        'discord-events',
+        'sendgrid',
+        'paypal',
+        'aws-sns',
+        'google-pubsub',
+        'google-chat',
+      ].includes(name);
       const read = ids.map((id) => {
         const { headers, body, query } = seal(sample, { secret: given, route: route.route, id });
         const parsed = parseBody(body, headers, route.body);
@@ -94,7 +104,9 @@ t.test('SUB-4 · SRC-1 · each source has samples of two events, which it takes 
         const request = { headers, body: Buffer.from(body), nowMs, path, query, payload: () => parsed.value };
         const verdict = route.verify(request);
         t.equal(verdict.kind, hasMarker ? 'genuine' : 'refused', `${sample}: ${JSON.stringify(verdict)}`);
-        if (name !== 'github' && name !== 'gitlab') t.equal(route.eventType(headers, payload), event, sample);
+        // A message of Gmail has no type.
+        const type = event === 'gmail' ? 'unknown' : event;
+        if (name !== 'github' && name !== 'gitlab') t.equal(route.eventType(headers, payload), type, sample);
         return route.deliveryId(headers, payload, request.body, false);
       });
       if (source.id.length > 0 || source.bodyDiffersBy !== undefined) {

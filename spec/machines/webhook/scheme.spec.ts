@@ -478,7 +478,7 @@ t.test('SRC-1 · SUB-4 · each source signs a test event as it verifies one, wit
       const { headers, body, query } = sealed;
       const sent = { headers, body, query };
       const payload = eventOf(route, sent);
-      const isAlone = ['ed25519', 'ecdsa-sha256', 'rsa'].includes(scheme.algorithm);
+      const isAlone = ['ed25519', 'ecdsa-sha256', 'rsa', 'jwt'].includes(scheme.algorithm);
       t.match(verdictOf(route, sent), { kind: isAlone ? 'refused' : 'genuine', scheme: name }, name);
       if (sources[name].event.length > 0) t.equal(route.eventType(sent.headers, payload), 'first.second', name);
       if (sources[name].id.length > 0)

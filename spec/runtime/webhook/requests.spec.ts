@@ -131,7 +131,7 @@ async function stage(
           },
     readSignatureHolder: holder,
     certificates: {
-      fetch: async (url) => {
+      fetch: async ({ url }) => {
         visited.push(`fetch ${url}`);
         await fetching;
         fetched = certificate ?? undefined;

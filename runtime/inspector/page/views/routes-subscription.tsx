@@ -211,6 +211,7 @@ function Made({ made, onClose }: { readonly made: Result<'webhook.subscribe'>; r
         <CopyBox text={made.url} label="URL" />
         {made.secret === undefined ? null : <CopyBox text={made.secret} label="Secret" />}
         {made.verify_token === undefined ? null : <CopyBox text={made.verify_token} label="Verify token" />}
+        {made.provider?.setup === undefined ? null : <CopyBox text={made.provider.setup} label="Setup" />}
         {made.provider === undefined ? null : (
           <p class="muted">
             {made.provider.title}: {made.provider.page}
