@@ -5,7 +5,7 @@
 
 import { isJsonObject, type Json, type JsonObject, lookUp, stringify } from '../base/json.ts';
 import { isBeyondReading, readJson } from '../base/read-json.ts';
-import type { BodyRule } from '../config/sources.ts';
+import { type BodyRule, sources } from '../config/sources.ts';
 import { decodeBody, decoderOf, decodeWindows1252 } from './charset.ts';
 import { parseMultipart } from './multipart.ts';
 
@@ -114,6 +114,26 @@ export function withoutCredential(payload: JsonObject, { items, omit }: BodyRule
     return rest;
   });
   return { ...payload, [items]: kept };
+}
+
+/** The payload with the texts read that encode another value: JSON, or base64 in either of its alphabets. */
+export function unpacked(payload: JsonObject, { json, base64 }: Pick<BodyRule, 'json' | 'base64'>): JsonObject {
+  if (base64 === undefined) return json === undefined ? payload : withJsonRead(payload, json);
+  const [key = '', inner = ''] = base64.split('.');
+  const held = payload[key];
+  if (!isJsonObject(held)) return payload;
+  const encoded = held[inner];
+  const isEncoded = typeof encoded === 'string' && /^[\w+/-]*={0,2}$/.test(encoded);
+  // Bytes that are no text stay encoded.
+  const text = isEncoded ? decodeBody(Buffer.from(encoded, 'base64')) : undefined;
+  return text === undefined ? payload : { ...payload, [key]: withJsonRead({ ...held, [inner]: text }, inner) };
+}
+
+/** Replaces a text that is a JSON object or array by its value. */
+function withJsonRead(payload: JsonObject, key: string): JsonObject {
+  const text = payload[key];
+  const value = typeof text === 'string' && beginsAsJson.test(text) ? readJson(text) : undefined;
+  return value === undefined ? payload : { ...payload, [key]: value };
 }
 
 /**
@@ -230,8 +250,17 @@ export function bodyAndPayload({
   return [body, Buffer.from(new URLSearchParams(text).get('payload') ?? '', 'utf8')];
 }
 
-/** The payload as people read it: a form as the JSON of its payload, any other body as it came. */
+/**
+ * The payload as people read it: a form as the JSON of its payload, a message of Pub/Sub with its data decoded, any other body
+ * as it came.
+ */
 export function readablePayload(body: string, headers: Readonly<Record<string, string>>): string {
+  const isEnveloped = body.includes('"subscription"') && body.includes('"messageId"');
+  const envelope = isEnveloped ? readJson(body) : undefined;
+  if (isJsonObject(envelope)) {
+    const message = unpacked(envelope, sources['google-pubsub'].body);
+    return message === envelope ? body : stringify(message);
+  }
   if (!isForm(headers) || beginsAsJson.test(body)) return body;
   const form = parseForm(body, readArray, headers['content-type']);
   return form.ok ? stringify(form.value) : body;

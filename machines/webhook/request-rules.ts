@@ -5,12 +5,11 @@
  * @see RTE-3 in docs/specification.md
  */
 
-import { cut, isJsonObject, type Json, type JsonObject, stringify } from '../base/json.ts';
+import { cut, type Json, type JsonObject, stringify } from '../base/json.ts';
 import type { ProfileName } from '../base/names.ts';
-import { readJson } from '../base/read-json.ts';
 import type { Route } from '../config/route.ts';
 import { type BodyRule, sourceOf } from '../config/sources.ts';
-import { decodeBody, type ParsedBody, splitItems, withoutCredential } from './body.ts';
+import { type ParsedBody, splitItems, unpacked, withoutCredential } from './body.ts';
 import type { CompiledRoute } from './compile-route.ts';
 import { deliveryIdOf, isPing } from './envelope.ts';
 import type { FilterView, ListMembership, Tried } from './filter.ts';
@@ -320,26 +319,8 @@ export function parsePayload(context: RequestContext, facts: RequestFacts, { fre
     return { deliveryId: ofRequest, payload: { items: split.items }, plan: 'split' };
   }
   const event = replay?.event ?? eventType(headers, value);
-  return { deliveryId, payload: decoded(unpacked(value, body.json), body.base64), event };
+  return { deliveryId, payload: unpacked(value, body), event };
 }
-
-/** Replaces a text that is a JSON object or array by its value. */
-function unpacked(payload: JsonObject, key: string | undefined): JsonObject {
-  const text = key === undefined ? undefined : payload[key];
-  const value = typeof text === 'string' && /^\s*[{[]/.test(text) ? readJson(text) : undefined;
-  return key === undefined || value === undefined ? payload : { ...payload, [key]: value };
-}
-
-/** Replaces a text that is base64 by the text that it encodes, or by the value of that; bytes that are no text stay encoded. */
-function decoded(payload: JsonObject, path: string | undefined): JsonObject {
-  const [key = '', inner = ''] = path?.split('.') ?? [];
-  const held = payload[key];
-  if (!isJsonObject(held) || typeof held[inner] !== 'string') return payload;
-  const text = base64.test(held[inner]) ? decodeBody(Buffer.from(held[inner], 'base64')) : undefined;
-  return text === undefined ? payload : { ...payload, [key]: unpacked({ ...held, [inner]: text }, inner) };
-}
-/** In both of its alphabets. */
-const base64 = /^[\w+/-]*={0,2}$/;
 
 /** An event of an array has its own id, or its number in the request; an id in a header belongs to the request. */
 function parsePart({ id, route }: RequestContext, facts: RequestFacts): Known {

@@ -130,6 +130,13 @@ t.test('DUR-2 · a form is shown as the JSON of its payload, any other body as i
   t.equal(readablePayload('a=1', typed('application/json')), 'a=1');
   const deep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
   t.ok(readablePayload(`payload=${encodeURIComponent(deep)}`, form) === deep, 'of any depth');
+  const enveloped = (data: string) => `{"message": {"data": "${data}", "messageId": "1"}, "subscription": "s"}`;
+  t.equal(
+    readablePayload(enveloped('eyJuIjoxfQ=='), typed('application/json')),
+    '{"message":{"data":{"n":1},"messageId":"1"},"subscription":"s"}',
+    'a message of Pub/Sub',
+  );
+  t.equal(readablePayload(enveloped('//4='), typed('application/json')), enveloped('//4='), 'bytes that are no text');
   t.end();
 });
 
