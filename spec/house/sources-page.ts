@@ -86,7 +86,8 @@ Some providers need one more step:
   prints the command. The data of a message is decoded, and read if it is JSON: \`{message.data.emailAddress}\`. With payload
   unwrapping write the metadata too (\`--push-no-wrapper-write-metadata\`), because the id of the message is there; the data is then the
   payload: \`{emailAddress}\`. Pub/Sub sends again what is not answered 2xx, until the message expires. A message has an event type
-  if it has the attribute \`ce-type\` or \`eventType\`.
+  if it has the attribute \`ce-type\` or \`eventType\`. Cloud Scheduler and Cloud Tasks fit the same source, with an OIDC token: their body is
+  the payload.
 - **Gmail** sends by Pub/Sub: let \`gmail-api-push@system.gserviceaccount.com\` publish to the topic, and call
   [\`watch\`](https://developers.google.com/workspace/gmail/api/guides/push) of each mailbox at least once every seven days. A message
   has only \`{message.data.emailAddress}\` and \`{message.data.historyId}\`: the run reads the mail with a tool. Leave \`events\` out.
@@ -192,7 +193,7 @@ is now. An answer that takes the secret, such as a changed body, is not replaced
 | \`clock-skew\` | how many seconds the request's time is behind this machine's clock, or ahead of it |
 | \`timestamp-unfit\` | the time is missing, or has another unit |
 | \`body-changed\` | which change of the body would match: white space, escapes or key order of JSON, line breaks; or that it came compressed |
-| \`url-differs\` | which other public address would match |
+| \`url-differs\` | which other public address would match, or that a token is for another one |
 | \`secret-shape\` | which reading of the secret would match: with or without \`whsec_\`, as text, base64 or hex |
 | \`secret-kind\` | the secret looks like a key of another kind, such as an API key |
 | \`scheme-differs\` | which line of \`signature:\` would match, also on a route that has none |
