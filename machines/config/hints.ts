@@ -7,6 +7,7 @@
 import { defaultProfile } from '../base/names.ts';
 import { textsOfSecret } from './route.ts';
 import type { Settings } from './settings.ts';
+import { type Source, sourceOf } from './sources.ts';
 
 type Routes = Settings['webhook']['routes'];
 
@@ -60,7 +61,8 @@ function hintsOnHeld(agent: Settings['agent'] | undefined, routes: Routes): read
 function hintsOnSecrets(routes: Routes): readonly string[] {
   const sharing = new Map<string, string[]>();
   for (const { route, secret } of routes) {
-    if (route.signature?.algorithm === 'token') continue;
+    const schemes: Source['schemes'] = route.signature ? [route.signature] : (sourceOf(route.sender)?.schemes ?? []);
+    if (schemes.length > 0 && schemes.every(({ algorithm }) => algorithm === 'token' || algorithm === 'jwt')) continue;
     for (const text of textsOfSecret(secret)) sharing.set(text, [...(sharing.get(text) ?? []), placeOf(route)]);
   }
   return [...sharing.values()]

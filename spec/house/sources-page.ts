@@ -91,7 +91,7 @@ Some providers need one more step:
 - **Gmail** sends by Pub/Sub: let \`gmail-api-push@system.gserviceaccount.com\` publish to the topic, and call
   [\`watch\`](https://developers.google.com/workspace/gmail/api/guides/push) of each mailbox at least once every seven days. A message
   has only \`{message.data.emailAddress}\` and \`{message.data.historyId}\`: the run reads the mail with a tool. Leave \`events\` out.
-- **Google Chat**: \`secret\` is the number of the project, and the authentication audience of the app must be Project Number. Tokens for
+- **Google Chat**: \`secret\` is the number of the project, in quotes, and the authentication audience of the app must be Project Number. Tokens for
   the address are refused: anyone gets them, by giving the address to an app of their own. So are those of an app that is a
   Google Workspace add-on. The answer is an empty object: the response goes where the
   route delivers it, such as to \`google_chat\`.

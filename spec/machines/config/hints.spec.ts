@@ -46,6 +46,9 @@ t.test('CFG-2 · SEC-6 · routes of one secret are named in one hint, without th
   t.same(hints(`{a: {}, b: ${own('b')}, c: ${own('c')}}`, '{}'), []);
   const token = '{signature: {header: x-token, algorithm: token}}';
   t.same(hints(`{a: ${token}, b: ${token}, c: {}}`, '{}'), [], 'a token lets both run');
+  const chat = '{source: google-chat, secret: "1234567890"}';
+  const bot = '{source: telegram}';
+  t.same(hints(`{a: ${chat}, b: ${chat}, c: ${bot}, d: ${bot}}`, '{}'), [], 'so does that of a source');
   const one = { settings: readText('platforms: {webhook: {secret: long-enough-secret, routes: {a: {}}}}').settings };
   const [route] = one.settings.webhook.routes;
   if (route === undefined) throw new Error('no route');
