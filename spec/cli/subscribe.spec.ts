@@ -66,6 +66,10 @@ t.test('CLI-6 · SUB-1 · subscribe takes filters, a script, a batch and a secre
   const inUrl = stageCommand({ args: ['ci'], flags: unsecret, answer: { ...answer, url: `${answer.url}?token=s` } });
   t.equal(await subscribeWebhook(inUrl.context), 0);
   t.match(inUrl.seen.printed, /token=s\n\nThe address has the secret, and is shown once\. Paste it at the sender\.\n/);
+  const provider = { title: 'Google Chat', page: 'https://p', secret: 'the number', typed: false, setup: 'Enter it.' };
+  const entered = stageCommand({ args: ['ci'], flags: unsecret, answer: { ...answer, provider } });
+  t.equal(await subscribeWebhook(entered.context), 0);
+  t.match(entered.seen.printed, /\n\nAt Google Chat: https:\/\/p\n\nEnter it\.\n\nTry it: agent webhook test ci\n$/);
   const { signature: _, ...usual } = flags;
   const other = stageCommand({ args: ['ci'], flags: usual, answer });
   t.equal(await subscribeWebhook(other.context), 0);

@@ -285,6 +285,8 @@ t.test('SUB-1 · SRC-1 · of each provider a fresh secret fits, or its own is as
   t.equal(listed.provider?.sample, 'stripe:invoice.paid', 'one that the route accepts');
   t.equal((await made('stripe', { secret, events: ['payout.paid'] })).provider?.sample, undefined);
   t.equal((await made('gitlab', { events: ['merge_request'] })).provider?.sample, 'gitlab:merge_request.open');
+  const { provider: chat } = await made('google-chat', { secret: '1234567890' });
+  t.match(chat?.setup, /HTTP endpoint URL +http:\/\/h:1\/webhooks\/s\n/, 'what to enter there');
   t.match(await refusalOf(() => made('strip')), { message: /stripe/ }, 'another word is none');
 });
 
