@@ -88,9 +88,7 @@ Some providers need one more step:
   payload: \`{emailAddress}\`. Pub/Sub sends again what is not answered 2xx, until the message expires. A message has an event type
   if it has the attribute \`ce-type\` or \`eventType\`. Cloud Scheduler and Cloud Tasks fit the same source, with an OIDC token: their body is
   the payload.
-- **Gmail** sends by Pub/Sub: let \`gmail-api-push@system.gserviceaccount.com\` publish to the topic, and call
-  [\`watch\`](https://developers.google.com/workspace/gmail/api/guides/push) of each mailbox at least once every seven days. A message
-  has only \`{message.data.emailAddress}\` and \`{message.data.historyId}\`: the run reads the mail with a tool. Leave \`events\` out.
+- **Gmail** sends by Pub/Sub: [below](#gmail).
 - **Google Chat**: \`secret\` is the number of the project, in quotes, and the authentication audience of the app must be Project Number. Tokens for
   the address are refused: anyone gets them, by giving the address to an app of their own. So are those of an app that is a
   Google Workspace add-on. The answer is an empty object: the response goes where the
@@ -165,6 +163,24 @@ routes:
     filters: [{ field: payload.event, equals: media.play }]
     prompt: '{Account.title} watches {Metadata.title}'
 \`\`\`
+
+## Gmail
+
+Gmail says by Google Cloud Pub/Sub that a mailbox has changed, not what is in it: the run reads the mail with a tool, such as one
+of an MCP server.
+
+\`\`\`sh
+gcloud pubsub topics create gmail
+gcloud pubsub topics add-iam-policy-binding gmail --role=roles/pubsub.publisher \\
+  --member=serviceAccount:gmail-api-push@system.gserviceaccount.com
+gcloud iam service-accounts create push
+agent webhook subscribe mail --source google-pubsub --secret push@<project>.iam.gserviceaccount.com \\
+  --prompt 'The mailbox {message.data.emailAddress} has changed, up to {message.data.historyId}. Read the new mail.'
+\`\`\`
+
+The last command prints the one that makes the subscription. Then call
+[\`users.watch\`](https://developers.google.com/workspace/gmail/api/guides/push) of the mailbox with the topic, and again at least every
+seven days. A message has no event type, so leave \`events\` out; many at once become one run by a [batch](coalesce-bursts.md).
 
 ## Samples
 
