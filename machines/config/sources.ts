@@ -50,13 +50,13 @@ export interface Source {
   readonly unsignedBy?: { readonly header: string; readonly cure: string };
   /** The route's key for the secret; absent: `secret`. */
   readonly secretKey?: 'verify_token';
+  /** What to enter at the provider, for a person who has just subscribed, with {url} and {secret}. */
+  readonly setup?: string;
   /**
    * What the provider's secret is and how it looks; one with the prefix of another kind is a finding. `typed`: the owner
    * types it at the provider, so any strong text will do. `sent`: the provider sends it in its handshake, so a subscription
    * is created without it; `silently`: no person needs it.
    */
-  /** What to enter at the provider, for a person who has just subscribed, with {url} and {secret}. */
-  readonly setup?: string;
   readonly secret: {
     readonly is: string;
     readonly looks?: RegExp;
