@@ -162,6 +162,13 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...alikeOf(alike),
       }));
     },
+    async deliveryKeys(query) {
+      const journal = keeper.journal();
+      const like = await eventsLike(journal, { ...query, limit: Number.POSITIVE_INFINITY }, ports.seenRun);
+      return newestFirst(journal, like, async ({ key, value: event }) =>
+        matches(eventSummary(event, await workOf(event)), query) ? key : undefined,
+      );
+    },
     async delivery(id, choice, isHandshakeShown = false, acts = false) {
       const found = await find(id, choice, acts);
       if (found === undefined) return undefined;

@@ -70,9 +70,9 @@ export const eventCommands = {
   },
 
   'events.replayAll': ofDaemon(async (daemon, params) => {
-    const rows = await daemon.deliveries({ ...endedOf(params), limit: Number.POSITIVE_INFINITY });
+    const keys = await daemon.deliveryKeys(endedOf(params));
     // The oldest first, as they came.
-    return daemon.replayEach(rows.map(({ key }) => key).reverse());
+    return daemon.replayEach(keys.reverse());
   }),
 
   'webhook.replay': ofDaemon(async (daemon, params) => {
@@ -118,9 +118,9 @@ function unknownEvent(id: string, choice: EventChoice, host: CommandHost): never
   );
 }
 
-function endedOf(params: JsonObject): HistoryQuery {
-  const { status } = params;
-  if (replayedStatuses.some((one) => one === status)) return queryOf(params);
+function endedOf(params: JsonObject): Omit<HistoryQuery, 'limit'> {
+  const { limit: _, ...query } = queryOf(params);
+  if (replayedStatuses.some((one) => one === query.status)) return query;
   return refuse('params-missing', `the parameter "status" must be ${replayedStatuses.join(', ')}`);
 }
 

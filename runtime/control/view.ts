@@ -65,6 +65,8 @@ export interface DaemonView extends RunHistory, EventView {
   /** The base URL; undefined while nothing listens. */
   url(): string | undefined;
   deliveries(query: HistoryQuery): Promise<readonly HistoryRow[]>;
+  /** The keys of all events that match, newest first: of a million, rows would not fit into memory. */
+  deliveryKeys(query: Omit<HistoryQuery, 'limit'>): Promise<string[]>;
   /**
    * One event with its run and delivery, by key or by delivery id: the newest one of its route. Rejects with a Refusal if
    * the choice leaves several routes.

@@ -543,6 +543,7 @@ t.test('DUR-2 · of several, those are replayed that have ended, without a respo
     ['events', 'e8', { ...event, headers: {}, body: '' }],
     ['events', 'e9', { ...event, outcome: 'handshake' }],
   ]);
+  t.strictSame(await view.deliveryKeys({ status: 'failed' }), ['e4'], 'of all, those with this status');
   const swept = view.replayEach(['e1', 'e2', 'e3', 'e4', 'e5', 'e6', 'e7', 'e8', 'e9', 'none']);
   await turn();
   t.strictSame(
