@@ -147,6 +147,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
     case 'ownTools':
     case 'setting':
     case 'revision':
+    case 'notStateless':
     case 'spawn':
     case 'tlsFile':
       return lost(false, causeOf(thrown));

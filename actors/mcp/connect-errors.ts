@@ -132,7 +132,6 @@ const ssePost = /^Error POSTing to endpoint \(HTTP (\d{3})\): ([\s\S]*)$/;
 const otherRevision = /^Server's protocol version is not supported: (.*)$/s;
 /** Of the SSE transport: the server names an address of another origin for messages. */
 const otherOrigin = /^Endpoint origin does not match connection origin: (.*)$/s;
-const unsupportedVersion = -32022;
 /** An error may be its own cause. */
 const deepestCause = 8;
 
@@ -202,9 +201,8 @@ function readSdk(error: SdkError, context: ReadingContext): ConnectFailure {
   if (closedCodes.has(error.code) && context.exitStatus !== undefined)
     return { kind: 'exited', status: context.exitStatus };
   if (error.cause !== undefined) return readConnectError(error.cause, context);
-  if (error.code === SdkErrorCode.EraNegotiationFailed && !/closed/i.test(error.message)) {
-    return { kind: 'rpc', code: unsupportedVersion, message: error.message };
-  }
+  if (error.code === SdkErrorCode.EraNegotiationFailed && !/closed/i.test(error.message))
+    return { kind: 'notStateless' };
   return { kind: 'network', message: error.message };
 }
 

@@ -11,8 +11,6 @@ import {
   type FetchLike,
   InsufficientScopeError,
   ProtocolError,
-  SdkError,
-  SdkErrorCode,
 } from '@modelcontextprotocol/client';
 import { defined, type JsonObject } from '../../machines/base/json.ts';
 import {
@@ -172,7 +170,7 @@ async function attemptOnce(
           ...{ timeoutMs: settings.connectTimeoutMs, exitStatus: opened?.exitStatus() },
         });
     const answer = { status: lastStatus, streamEnded: ended?.hasReported() ?? false };
-    const read = withSession(withTarget(withLastWords(withAnswer(failure, thrown, answer), opened), opened), opened);
+    const read = withSession(withTarget(withLastWords(withAnswer(failure, answer), opened), opened), opened);
     const reported = namesOauth && read.kind === 'http' ? ({ ...read, namesOauth } as const) : read;
     await opened?.close();
     return { kind: 'failed', failure: reported, accepted };
@@ -281,11 +279,11 @@ function resultOf(answer: RequestAnswer): JsonObject {
  * The SDK takes any HTTP error on discovery for a server of the other era. The status is more precise: a 429, for
  * example, is retryable. Only 400 is what servers of the other era answer.
  */
-function withAnswer(failure: ConnectFailure, thrown: unknown, { status, streamEnded }: LastAnswer): ConnectFailure {
-  if (failure.kind !== 'rpc') return failure;
+function withAnswer(failure: ConnectFailure, { status, streamEnded }: LastAnswer): ConnectFailure {
+  if (failure.kind !== 'rpc' && failure.kind !== 'notStateless') return failure;
   if (streamEnded) return { kind: 'network', message: streamEndedWords };
-  const isNegotiation = thrown instanceof SdkError && thrown.code === SdkErrorCode.EraNegotiationFailed;
-  return isNegotiation && status !== undefined && status > 400 ? { kind: 'http', status, message: '' } : failure;
+  if (failure.kind === 'rpc' || status === undefined || status <= 400) return failure;
+  return { kind: 'http', status, message: '' };
 }
 
 interface LastAnswer {

@@ -45,6 +45,8 @@ export type ConnectFailure =
   | { readonly kind: 'oversized'; readonly message: string }
   /** The handshake offered a protocol revision that is not supported. */
   | { readonly kind: 'revision'; readonly offered: string }
+  /** It refused the discovery of the stateless era. */
+  | { readonly kind: 'notStateless' }
   /** `words` are the last output of a child, which may wait for something. */
   | { readonly kind: 'timeout'; readonly afterMs: number; readonly words?: string }
   | { readonly kind: 'network'; readonly message: string }
@@ -105,6 +107,7 @@ export function isPermanent(failure: ConnectFailure): boolean {
     case 'malformed':
     case 'oversized':
     case 'revision':
+    case 'notStateless':
     case 'setting':
     case 'tlsFile':
       return true;
@@ -232,6 +235,8 @@ function whatOf(failure: ConnectFailure): string {
       return `does not keep to the protocol${quoted(failure.message)}`;
     case 'revision':
       return `offers revision ${untrustedWords(failure.offered, 40)} of the protocol, which is not spoken here`;
+    case 'notStateless':
+      return `does not offer revision ${statelessRevision} of the protocol`;
     case 'timeout':
       return `no answer in ${failure.afterMs / 1_000} s${failure.words === undefined ? '' : `; it said: ${lastWords(failure.words)}`}`;
     case 'network':
@@ -261,6 +266,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
   switch (failure.kind) {
     case 'rpc':
       return hopelessCodes.has(failure.code) ? 'check protocol' : readWords(place);
+    case 'notStateless':
+      return 'check protocol';
     case 'http':
       if (failure.ledTo !== undefined) return 'put that address in url';
       if (failure.sessionGone) {

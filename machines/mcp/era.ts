@@ -62,6 +62,8 @@ function isRefusal({ handshake, failure, accepted }: FailedAttempt): boolean {
       if (refusalStatuses.has(failure.status)) return true;
       if (saysNothing(failure.status)) return false;
       return failure.rpcCode !== undefined && refuses(handshake, failure.rpcCode);
+    case 'notStateless':
+      return true;
     default:
       return false;
   }

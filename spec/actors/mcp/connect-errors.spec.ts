@@ -68,7 +68,7 @@ t.test('LIF-7 · every error is read into one failure', (t) => {
       { kind: 'notMcp', contentType: 'no content type' },
     ],
     [sdk(SdkErrorCode.ConnectionClosed), { kind: 'network', message: 'said so' }],
-    [sdk(SdkErrorCode.EraNegotiationFailed), { kind: 'rpc', code: -32022, message: 'said so' }],
+    [sdk(SdkErrorCode.EraNegotiationFailed), { kind: 'notStateless' }],
     [
       sdk(SdkErrorCode.EraNegotiationFailed, {}, new TypeError('fetch failed', { cause: tls })),
       { kind: 'tls', message: 'self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT)' },

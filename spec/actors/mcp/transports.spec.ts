@@ -201,7 +201,7 @@ t.test('LIF-7 · the causes of an unreachable server are distinguished', async (
     [
       'a legacy server, probed',
       { command: process.execPath, args: [everything, 'stdio'] },
-      { kind: 'rpc', code: -32022 },
+      { kind: 'notStateless' },
       pin,
     ],
   ] as const) {

@@ -25,6 +25,7 @@ const permanent: readonly ConnectFailure[] = [
   { kind: 'oversized', message: 'a long page' },
   { kind: 'ownTools', isDirect: true },
   { kind: 'revision', offered: '1999-01-01' },
+  { kind: 'notStateless' },
   { kind: 'tlsFile', key: 'client_cert', path: '~/a.pem', resolved: '/home/u/a.pem' },
 ];
 const passing: readonly ConnectFailure[] = [
@@ -119,6 +120,10 @@ t.test('LIF-7 · the one line says what went wrong and how to fix it', (t) => {
     ],
     [[http(503, 'busy')], 'answered HTTP 503: busy; ask the operator of the server'],
     [[{ kind: 'http', status: 400, message: 'x', rpcCode: -32022 }], 'answered HTTP 400: x; check protocol'],
+    [
+      [http(400, 'no key'), { kind: 'notStateless' }],
+      'answered HTTP 400: no key; then does not offer revision 2026-07-28 of the protocol; ask the operator of the server, or check protocol',
+    ],
     [[rpc(-32601)], 'answered with the error -32601: no; check protocol'],
     [[rpc(-32603)], 'answered with the error -32603: no; read `agent mcp logs hub`'],
     [

@@ -15,6 +15,7 @@ const refusals: readonly ConnectFailure[] = [
   ...[-32022, -32020, -32021, -32601, -32602, -32600].flatMap((code) => [rpc(code), http(422, code)]),
   ...[400, 404, 405, 406, 415, 501].map((status) => http(status)),
   http(400, -32000),
+  { kind: 'notStateless' },
 ];
 const noRefusals: readonly ConnectFailure[] = [
   { kind: 'timeout', afterMs: 60_000 },
