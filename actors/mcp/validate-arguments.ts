@@ -255,12 +255,15 @@ function leaveOutRefused(value: Json, isByName = false): void {
     if (isByName || !dataKeywords.has(key)) leaveOutRefused(held, !isByName && namedSchemas.has(key));
 }
 
+function unescaped(part: string): string {
+  return part.replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
 /** Removes the keyword that a JSON Pointer (RFC 6901) leads to or into. */
 function leaveOut(schema: JsonObject, pointer: string): void {
   let holder: Json | undefined = schema;
   let keyword: (() => void) | undefined;
-  for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+  for (const key of pointer.split('/').slice(1).map(unescaped)) {
     // Another error had the same path, and its keyword is removed already.
     if (typeof holder !== 'object' || holder === null || !Object.hasOwn(holder, key)) return;
     const parent = holder as Record<string, Json>;
@@ -273,14 +276,15 @@ function leaveOut(schema: JsonObject, pointer: string): void {
 
 function boundedCheck(validate: ValidateFunction, text: string): Check {
   const maxParts = multiplies.test(text) ? 0 : Math.floor(cheapSteps / text.length);
+  const validates = (value: Json): boolean => validate(value) || hasNumbers(value, validate);
   let ended: ArgumentVerdict | undefined;
   return (value, whole, within) => {
     if (ended !== undefined) return ended;
     try {
       const verdict =
         countParts(value, maxParts) <= maxParts
-          ? { kind: 'done' as const, value: validate(value) }
-          : within(() => validate(value));
+          ? { kind: 'done' as const, value: validates(value) }
+          : within(() => validates(value));
       if (verdict.kind === 'starved' || verdict.kind === 'spent') return notNow(verdict);
       if (verdict.kind === 'done') {
         return verdict.value ? { kind: 'fits' } : { kind: 'invalid', why: findings(validate.errors ?? [], whole) };
@@ -292,6 +296,26 @@ function boundedCheck(validate: ValidateFunction, text: string): Check {
     }
     return ended;
   };
+}
+
+/**
+ * Whether the value fits with its long whole numbers as numbers where the schema wants one. They are the text of their
+ * digits, and a server reads that as a number or refuses it.
+ */
+function hasNumbers(value: Json, validate: ValidateFunction): boolean {
+  const copy = structuredClone(value);
+  let isChanged = false;
+  for (const { keyword, params, instancePath } of validate.errors ?? []) {
+    if (keyword !== 'type' || !/integer|number/.test(String(params.type))) continue;
+    const parts = instancePath.split('/').slice(1).map(unescaped);
+    const key = parts.pop() ?? '';
+    const holder = parts.reduce<Json | undefined>((held, part) => (held as Record<string, Json>)?.[part], copy);
+    const digits = (holder as Record<string, Json> | undefined)?.[key];
+    if (typeof digits !== 'string' || !/^-?\d{16,}$/.test(digits) || Number.isSafeInteger(Number(digits))) continue;
+    (holder as Record<string, Json>)[key] = Number(digits);
+    isChanged = true;
+  }
+  return isChanged && validate(copy);
 }
 
 function findings(errors: readonly ErrorObject[], whole: string): string {

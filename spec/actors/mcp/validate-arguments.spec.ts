@@ -39,6 +39,19 @@ t.test('LIF-13 · every place that does not fit is named', (t) => {
   t.end();
 });
 
+t.test('LIF-13 · a whole number that is the text of its digits fits where a number does', (t) => {
+  const id = '12345678901234567890';
+  const optional = { anyOf: [{ type: 'integer' }, { type: 'null' }], default: null };
+  const items = { items: { properties: { '/~': { type: ['integer', 'null'], minimum: 1 } } } };
+  const check = checkOf({ properties: { id: { type: 'integer', maximum: 1e20 }, optional, items } });
+  t.equal(check({ id, optional: id, items: [{ '/~': 1 }, { '/~': id }] }), undefined);
+  t.equal(check({ id: `-${id}` }), undefined);
+  t.equal(check({ id: '9007199254740991' }), '/id must be integer', 'a shorter one comes as a number');
+  t.equal(check({ id: `${id}0` }), '/id must be <= 100000000000000000000', 'and the other rules for numbers hold');
+  t.equal(check({ items: [{ '/~': `-${id}` }] }), '/items/0/~1~0 must be >= 1');
+  t.end();
+});
+
 t.test('LIF-13 · arguments that are too deep to be written are refused', (t) => {
   const nested = (depth: number): JsonObject => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
   t.equal(checkOf({ type: 'object' })(nested(200)), undefined);
