@@ -241,8 +241,10 @@ function readChain(thrown: unknown, { timeoutMs }: ReadingContext): ConnectFailu
   return { kind: 'network', message };
 }
 
-/** Words for what zlib and undici say of their own workings. */
+/** Words for what OpenSSL, zlib and undici say of their own workings. */
 function plainWords({ code = '', message }: NodeJS.ErrnoException): string | undefined {
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'the other side answers without TLS';
+  if (message === 'bad port') return 'its port is one that browsers and fetch refuse';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'its answer has more than 16 KiB of headers';
   if (/^(?:Z_|ERR__ERROR_|ZSTD_)/.test(code)) return `its answer is not what its content-encoding says, or incomplete`;
   return message === 'other side closed' ? 'the other side closed the connection' : undefined;

@@ -335,6 +335,9 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
     case 'tls':
       if (/CERT_HAS_EXPIRED/.test(failure.message))
         return 'ask its operator to renew it, or check the clock of this machine';
+      // The SSE transport passes on only the words.
+      if (/wrong.version.number/i.test(failure.message))
+        return 'correct the port in url, or write http:// if the server has no TLS';
       return 'check ssl_verify and client_cert';
     case 'redirect':
       // Its message includes a remedy. Behind a single sign-on, a request without a token is redirected instead of refused.

@@ -73,6 +73,11 @@ t.test('LIF-7 · every error is read into one failure', (t) => {
       sdk(SdkErrorCode.EraNegotiationFailed, {}, new TypeError('fetch failed', { cause: tls })),
       { kind: 'tls', message: 'self-signed certificate (DEPTH_ZERO_SELF_SIGNED_CERT)' },
     ],
+    [
+      new TypeError('fetch failed', { cause: coded('80CC:error:0A00010B:', 'ERR_SSL_WRONG_VERSION_NUMBER') }),
+      { kind: 'tls', message: 'the other side answers without TLS (ERR_SSL_WRONG_VERSION_NUMBER)' },
+    ],
+    [new TypeError('fetch failed', { cause: new Error('bad port') }), { kind: 'network', message: /^its port is one/ }],
     [new TypeError('fetch failed', { cause: coded('', 'ECONNREFUSED') }), { kind: 'network', message: 'ECONNREFUSED' }],
     [
       new TypeError('fetch failed', { cause: coded('Proxy response (407)', 'UND_ERR_ABORTED', 'AbortError') }),

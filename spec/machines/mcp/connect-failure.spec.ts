@@ -178,6 +178,10 @@ t.test('LIF-7 · the one line says what went wrong and how to fix it', (t) => {
       [{ kind: 'tls', message: 'certificate has expired (CERT_HAS_EXPIRED)' }],
       'TLS handshake failed: certificate has expired (CERT_HAS_EXPIRED); ask its operator to renew it, or check the clock of this machine',
     ],
+    [
+      [{ kind: 'tls', message: 'no TLS (ERR_SSL_WRONG_VERSION_NUMBER)' }],
+      'TLS handshake failed: no TLS (ERR_SSL_WRONG_VERSION_NUMBER); correct the port in url, or write http:// if the server has no TLS',
+    ],
     [[{ kind: 'tls', message: 'expired' }], 'TLS handshake failed: expired; check ssl_verify and client_cert'],
     [
       [{ kind: 'tlsFile', key: 'client_cert', path: '~/gh.pem', resolved: '/home/u/gh.pem' }],
