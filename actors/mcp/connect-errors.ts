@@ -242,7 +242,7 @@ function readChain(thrown: unknown, { timeoutMs }: ReadingContext): ConnectFailu
 }
 
 /** Words for what OpenSSL, zlib and undici say of their own workings. */
-function plainWords({ code = '', message }: NodeJS.ErrnoException): string | undefined {
+export function plainWords({ code = '', message }: NodeJS.ErrnoException): string | undefined {
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'the other side answers without TLS';
   if (message === 'bad port') return 'its port is one that browsers and fetch refuse';
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'its answer has more than 16 KiB of headers';

@@ -19,7 +19,7 @@ import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import { chooseScope } from '../../machines/oauth/scope.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
-import { RedirectFailure } from '../mcp/connect-errors.ts';
+import { plainWords, RedirectFailure } from '../mcp/connect-errors.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 import { plainFetch, UnreadFailure } from './plain-fetch.ts';
 import { schemaWords } from './schema-words.ts';
@@ -325,7 +325,7 @@ function asFolder(url: string): URL {
 }
 
 /** The challenge in the server's answer to a request without credentials. */
-async function challengeOf(url: string, { fetch }: OauthFetch) {
+async function challengeOf(url: string, { fetch, noteUnusable }: OauthFetch) {
   const asked = fetch(url, {
     method: 'POST',
     headers: { accept: 'application/json, text/event-stream', 'content-type': 'application/json' },
@@ -339,14 +339,20 @@ async function challengeOf(url: string, { fetch }: OauthFetch) {
   });
   if (answer === undefined) return {};
   await answer.body?.cancel();
-  return answer.status === 401 || answer.status === 403 ? extractWWWAuthenticateParams(answer) : {};
+  if (answer.status === 401 || answer.status === 403) return extractWWWAuthenticateParams(answer);
+  // The address may be wrong, or need no login.
+  noteUnusable(url, `HTTP ${answer.status} and no demand for a login`);
+  return {};
 }
 
 function wordsOf(thrown: unknown): string {
   const shape = schemaWords(thrown, 'its metadata');
   if (shape !== undefined) return shape;
   const { cause } = thrown as { readonly cause?: unknown };
-  return withoutSecrets(cause instanceof Error ? `${causeOf(thrown)}: ${cause.message}` : causeOf(thrown), []);
+  return withoutSecrets(
+    cause instanceof Error ? `${causeOf(thrown)}: ${plainWords(cause) ?? cause.message}` : causeOf(thrown),
+    [],
+  );
 }
 
 function failed(why: string): DiscoveryVerdict {

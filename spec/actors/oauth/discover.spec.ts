@@ -376,6 +376,23 @@ t.test(
   },
 );
 
+t.test('OAU-7 · a server that demands no login, and one without TLS, are named so', async (t) => {
+  const { origin } = await listen(
+    t,
+    () =>
+      ({ path }, _, res) =>
+        void res.writeHead(path === '/mcp' ? 200 : 404).end(),
+  );
+  for (const discover of [discoverForBrowser, discoverForDevice]) {
+    const oauth = look();
+    const verdict = await discover(`${origin}/mcp?key=x`, oauth);
+    const why = verdict.kind === 'failed' ? verdict.why : describeDiscovery(oauth.seen, 'no registration');
+    t.match(why, new RegExp(`metadata \\(HTTP 200 and no demand for a login from ${origin}/mcp; 404 from `));
+    const without = await discover(`${origin.replace('http:', 'https:')}/mcp`, look());
+    t.match(without, { kind: 'failed', why: /fetch failed: the other side answers without TLS$/ });
+  }
+});
+
 t.test(
   'DEV-5 · OAU-7 · where none offers it, each is reported with its reason, the statuses first, and what to do',
   async (t) => {
