@@ -282,7 +282,8 @@ function cureOf(failure: ConnectFailure, place: FailurePlace & { readonly server
         ? 'its url looks like one of the old SSE transport: set transport: sse (`--transport sse`)'
         : 'check url and transport';
     case 'notMcp':
-      return 'check url, or set skip_preflight: true';
+      if (isOldSse(place)) return `check url, or ${newTransport}`;
+      return isProbed(failure.contentType, place) ? 'check url, or set skip_preflight: true' : 'check url';
     case 'malformed':
       return 'report it to its author, or run another version of it';
     case 'oversized':
@@ -383,6 +384,12 @@ function spoiltInstall(words: string): string | undefined {
 
 function looksLikeSse({ transport }: FailurePlace): boolean {
   return transport?.kind === 'http' && /\/sse\/?(?:[?#]|$)/i.test(transport.url);
+}
+
+/** The preflight refuses only pages. Any other type, and any without it, is that of an answer to a message. */
+function isProbed(contentType: string, { transport }: FailurePlace): boolean {
+  if (transport !== undefined && 'skipPreflight' in transport && transport.skipPreflight) return false;
+  return /^\s*(?:text\/html|application\/xhtml\+xml)/i.test(contentType);
 }
 
 const newTransport = 'remove transport: sse if it speaks Streamable HTTP';

@@ -286,6 +286,19 @@ t.test('LIF-7 · the cure names the profile, and no log where nothing is kept', 
   t.end();
 });
 
+t.test('ERA-3 · skip_preflight is advised only for what the preflight refuses', (t) => {
+  for (const [contentType, entry, cure] of [
+    ['text/html; charset=utf-8', {}, 'check url, or set skip_preflight: true'],
+    ['text/html', { skip_preflight: true }, 'check url'],
+    ['text/plain', {}, 'check url'],
+  ] as const) {
+    const { transport } = readServerSettings(normaliseServerEntry('hub', { url: 'https://hub.example', ...entry }));
+    const line = describeFailure('hub', [{ kind: 'notMcp', contentType }], { ...here, transport });
+    t.ok(line.endsWith(`; ${cure}`), line);
+  }
+  t.end();
+});
+
 t.test('TLS-1 · a connection that a TLS server closes names client_cert, unless the entry has one', (t) => {
   const closed: ConnectFailure = { kind: 'network', message: 'other side closed' };
   const cert = { client_cert: '~/a.pem' };
@@ -311,6 +324,7 @@ t.test('ERA-3 · where the old SSE transport finds none of its streams, the othe
     [http(429), 'sse', false],
     [http(503), 'sse', false],
     [http(401), 'sse', false],
+    [{ kind: 'notMcp', contentType: 'a type other than text/event-stream' }, 'sse', true],
     [http(400), undefined, false],
     [{ kind: 'timeout', afterMs: 60_000 }, undefined, false],
   ] as const;
