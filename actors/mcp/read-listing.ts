@@ -66,6 +66,8 @@ interface ListReader extends Handler {
 export interface CheckedList<Value> {
   readonly answer: Value;
   readonly leftOut: readonly string[];
+  /** The names of all that is left out; undefined if they are unknown or too many. */
+  readonly leftOutNames?: readonly string[] | undefined;
   /** The gateways that it comes from. */
   readonly gateways: readonly string[];
 }
@@ -126,7 +128,8 @@ export function createListReader(
     const { gateways } = listed;
     if (gateway !== undefined && gateways.includes(gateway)) throw new OwnToolsFailure(gateways[0] === gateway);
     addExcluded(answer, listed);
-    return { answer, leftOut: sentencesOf(listed), gateways };
+    const leftOutNames = listed.cut === undefined ? listed.leftOut.names() : undefined;
+    return { answer, leftOut: sentencesOf(listed), leftOutNames, gateways };
   }
 
   return {

@@ -6,7 +6,7 @@
 
 import { type Client, SseError, type Tool } from '@modelcontextprotocol/client';
 import { causeOf } from '../../machines/base/fault.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { isTooDeep, parseObject } from '../../machines/base/read-json.ts';
 import type { Era } from '../../machines/mcp/era.ts';
 import { boundInstructions } from '../../machines/mcp/instructions.ts';
@@ -36,6 +36,8 @@ export interface Listing {
   readonly tools: readonly JsonObject[];
   /** Which of its tools are left out, and why; absent if none. */
   readonly leftOut?: readonly string[];
+  /** The names of all of these; absent if they are unknown or too many. */
+  readonly leftOutNames?: readonly string[];
   readonly capabilities: JsonObject;
   readonly instructions?: string;
   /** The gateways that its tools come from; absent if they come from none. */
@@ -278,9 +280,9 @@ export function createSession(
       const instructions = client.getInstructions();
       const options = { signal, timeout: settings.connectTimeoutMs, cacheMode: 'refresh' as const };
       if (capabilities.tools !== undefined) listings += 1;
-      const { answer, leftOut, gateways } =
+      const { answer, leftOut, leftOutNames, gateways } =
         capabilities.tools === undefined
-          ? { answer: { tools: [] }, leftOut: [], gateways: [] }
+          ? { answer: { tools: [] }, leftOut: [], leftOutNames: undefined, gateways: [] }
           : await listed('tools/list', () => client.listTools(undefined, options))
               .catch((thrown: unknown) => {
                 if (thrown instanceof OwnToolsFailure) end(thrown.message);
@@ -299,7 +301,7 @@ export function createSession(
       );
       return {
         tools: tools as readonly JsonObject[],
-        ...(leftOut.length === 0 ? {} : { leftOut }),
+        ...(leftOut.length === 0 ? {} : defined({ leftOut, leftOutNames })),
         capabilities,
         ...(instructions === undefined ? {} : { instructions: boundInstructions(instructions) }),
         ...(gateways.length === 0 ? {} : { gateways }),

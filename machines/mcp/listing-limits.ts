@@ -24,6 +24,8 @@ export interface LeftOut {
   add(name: string | undefined, reason: string): void;
   /** One sentence per reason, with the first names. */
   sentences(): readonly string[];
+  /** Every name; undefined if an entry has none or a long one, or if there are more than a hundred entries. */
+  names(): readonly string[] | undefined;
 }
 
 /** The admission of one listing, page by page. */
@@ -49,6 +51,8 @@ const reasonsOf = (noun: Noun): Readonly<Record<Reason, string>> => ({
   again: 'it is listed again with another definition, which counts',
 });
 const maxNames = 3;
+const maxAllNames = 100;
+const maxNameLength = 256;
 /** Reasons may quote what a server lists, so their number must be limited. */
 const maxReasons = 10;
 const otherReasons = 'other reasons';
@@ -56,8 +60,12 @@ const otherReasons = 'other reasons';
 /** @param noun the kind of entry */
 export function createLeftOut(noun: Noun): LeftOut {
   const rows = new Map<string, { count: number; readonly names: string[] }>();
+  let all: readonly string[] | undefined = [];
   return {
+    names: () => all,
     add(name, reason) {
+      const isKept = name !== undefined && name.length <= maxNameLength && (all?.length ?? 0) < maxAllNames;
+      all = all !== undefined && isKept ? [...all, name] : undefined;
       const key = rows.has(reason) || rows.size < maxReasons ? reason : otherReasons;
       const row = rows.get(key) ?? { count: 0, names: [] };
       rows.set(key, row);

@@ -18,6 +18,7 @@ export interface CachedDiscovery {
   readonly tools: readonly JsonObject[];
   /** Which tools were left out, and why. */
   readonly leftOut?: readonly string[];
+  readonly leftOutNames?: readonly string[];
   readonly capabilities: JsonObject;
   readonly instructions?: string;
   /** The resources and prompts in the last answers to clients. */
@@ -76,13 +77,14 @@ function sorted(map: Readonly<Record<string, string>>): Json {
 }
 
 function isDiscovery(entry: JsonObject): entry is JsonObject & CachedDiscovery {
-  const { savedAtMs, ttlMs, tools, leftOut, capabilities, instructions, offered } = entry;
+  const { savedAtMs, ttlMs, tools, leftOut, leftOutNames, capabilities, instructions, offered } = entry;
   return (
     typeof savedAtMs === 'number' &&
     (ttlMs === undefined || typeof ttlMs === 'number') &&
     Array.isArray(tools) &&
     tools.every(isTool) &&
     (leftOut === undefined || isTexts(leftOut)) &&
+    (leftOutNames === undefined || isTexts(leftOutNames)) &&
     isJsonObject(capabilities) &&
     (instructions === undefined || typeof instructions === 'string') &&
     (offered === undefined || isOffered(offered))

@@ -102,8 +102,8 @@ export async function probeServer(settings: ServerSettings, ports: ProbePorts): 
   const { session, listing } = verdict;
   await session.close();
   await renewalsSettled(credentials);
-  const { tools, idle, filtered } = toolsOf(settings, listing);
-  const leftOut = [...(listing.leftOut ?? []), ...idle, ...unset];
+  const { tools, unusable, idle, filtered } = toolsOf(settings, listing);
+  const leftOut = [...unusable, ...idle, ...unset];
   return {
     ok: true,
     era: session.era,

@@ -54,6 +54,8 @@ export interface Registry {
 
 /** The tools of one server, by themselves. */
 interface OwnTools extends Registration<RegisteredTool> {
+  /** Which of its tools are left out, and why; none if the filter excludes all of them anyway. */
+  readonly unusable: readonly string[];
   /** The patterns of its filter that match no tool. */
   readonly idle: readonly string[];
   /** How many of its own tools the filter excludes. */
@@ -154,7 +156,7 @@ export function createRegistry(log: Logger, redact = (text: string): string => t
       if (forgetListing(server)) rebuild(listNames);
     },
     leftOut: (server) => [
-      ...(listings.get(server)?.leftOut ?? []),
+      ...(named.get(server)?.unusable ?? []),
       ...collisionsOf(server, collisions),
       ...(named.get(server)?.idle ?? []),
     ],
@@ -214,12 +216,12 @@ function collisionsOf(server: string, collisions: readonly NameCollision[]): str
 }
 
 /** Filters and names the tools of a listing. */
-export function toolsOf(settings: ServerSettings, { tools, capabilities }: Listing): OwnTools {
+export function toolsOf(settings: ServerSettings, listing: Listing): OwnTools {
+  const { tools, leftOut = [], leftOutNames = [], capabilities } = listing;
   const natives = tools.map(({ name }) => String(name));
-  const chosen = chooseTools(settings.tools, natives, {
-    resources: capabilities.resources !== undefined,
-    prompts: capabilities.prompts !== undefined,
-  });
+  const offered = { resources: capabilities.resources !== undefined, prompts: capabilities.prompts !== undefined };
+  const chosen = chooseTools(settings.tools, natives, offered);
+  const isWanted = leftOutNames.length === 0 || chooseTools(settings.tools, leftOutNames, offered).natives.length > 0;
   const { tools: names, collisions } = namesOfServer({ server: settings.name, ...chosen });
   const definitions = new Map(tools.map((tool) => [String(tool.name), tool]));
   const definitionOf = ({ kind, tool }: RegisteredName): JsonObject =>
@@ -227,7 +229,8 @@ export function toolsOf(settings: ServerSettings, { tools, capabilities }: Listi
   return {
     tools: names.map((name) => ({ ...name, definition: definitionOf(name) })),
     collisions,
-    idle: idlePatterns(settings.tools, natives).map(stripTags),
+    unusable: isWanted ? leftOut : [],
+    idle: idlePatterns(settings.tools, [...natives, ...leftOutNames]).map(stripTags),
     filtered: natives.length - chosen.natives.length,
   };
 }

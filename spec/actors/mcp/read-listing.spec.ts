@@ -128,6 +128,7 @@ t.test('FLT-4 · a tool that asks for a header of another form is left out with 
   t.match(listing.leftOut, [
     /^its tools "bad_header_space", "bad_header_empty", "bad_header_object" are left out: an x-mcp-header in its/,
   ]);
+  t.same(listing.leftOutNames, ['bad_header_space', 'bad_header_empty', 'bad_header_object']);
   t.equal(said.length, 1);
 });
 
@@ -225,6 +226,7 @@ t.test('LIF-14 · no page is asked for after the one that goes beyond 4 MiB, and
     /^its tools "t3_0", "t3_1", "t3_2" and 7 more are left out: .* 4 MiB together$/,
     'its tools on further pages are left out: they are not asked for once one is beyond what a server may list',
   ]);
+  t.equal(listing.leftOutNames, undefined, 'nor are their names known');
 });
 
 t.test('LIF-14 · malformed tools are reported together, however many and for whatever reasons', async (t) => {

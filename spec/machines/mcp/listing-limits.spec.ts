@@ -33,6 +33,23 @@ t.test('LIF-14 · a definition over 256 KiB, and what is beyond 4 MiB together, 
   t.end();
 });
 
+t.test(
+  'FLT-1 · LIF-14 · the names of what is left out are kept, unless they are too many, too long or missing',
+  (t) => {
+    const namesOf = (...names: (string | undefined)[]) => {
+      const leftOut = createLeftOut('tool');
+      for (const name of names) leftOut.add(name, 'odd');
+      return leftOut.names();
+    };
+    const hundred = Array.from({ length: 100 }, (_, at) => `t${at}`);
+    t.same(namesOf(...hundred), hundred);
+    t.equal(namesOf(...hundred, 'a'), undefined);
+    t.equal(namesOf('x'.repeat(257), 'a'), undefined);
+    t.equal(namesOf(undefined, 'a'), undefined);
+    t.end();
+  },
+);
+
 t.test('LIF-14 · an entry of any depth is one entry, in whatever place it is deep', (t) => {
   const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`) as Json;
   const { tools } = admitTools([deep, { name: deep }, { uri: deep }, tool('well')]);

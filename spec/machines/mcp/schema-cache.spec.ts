@@ -33,7 +33,14 @@ t.test('LIF-6 · another fingerprint, another format, the end of its time and da
   const changed = (change: object): string => JSON.stringify({ ...JSON.parse(text), ...change });
   const changes: readonly object[] = [
     ...[{ format: 0 }, { format: 2 }, { format: '1' }, { savedAtMs: 'now' }, { ttlMs: '5' }, { tools: {} }],
-    ...[{ tools: [{}] }, { tools: [null] }, { leftOut: [1] }, { capabilities: [] }, { instructions: 7 }],
+    ...[
+      { tools: [{}] },
+      { tools: [null] },
+      { leftOut: [1] },
+      { leftOutNames: [1] },
+      { capabilities: [] },
+      { instructions: 7 },
+    ],
   ];
   const rows: readonly (readonly [text: string, fingerprint?: string, nowMs?: number])[] = [
     [text, 'f2'],

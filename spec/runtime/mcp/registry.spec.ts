@@ -37,6 +37,31 @@ t.test('NAM-1 · FLT-1 · FLT-2 · what was listed is filtered, named and found 
   t.end();
 });
 
+t.test(
+  'FLT-1 · LIF-14 · what is left out is not reported if the filter excludes it, and is a tool to the filter',
+  (t) => {
+    const words = ['its tools "big", "odd" are left out: each for its reason'];
+    const listing: Listing = { ...listed('good'), leftOut: words, leftOutNames: ['big', 'odd'] };
+    for (const [tools, expected] of [
+      [{}, words],
+      [{ exclude: ['big', 'o*'] }, []],
+      [{ include: ['good'] }, []],
+      [{ exclude: ['odd'] }, words],
+      [{ include: ['big'] }, words],
+    ] as const) {
+      const registry = createRegistry(log);
+      registry.configure([server('s', tools)]);
+      registry.learn('s', listing);
+      t.same(registry.leftOut('s'), expected, JSON.stringify(tools));
+    }
+    const registry = createRegistry(log);
+    registry.configure([server('s', { include: ['good'] })]);
+    registry.learn('s', { ...listed('good'), leftOut: words });
+    t.same(registry.leftOut('s'), words, 'without their names nothing is known of them');
+    t.end();
+  },
+);
+
 t.test('FLT-1 · a pattern of the filter that matches no tool is logged and listed, by the tools of the time', (t) => {
   warned.length = 0;
   const registry = createRegistry(log);
