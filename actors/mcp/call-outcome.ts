@@ -156,7 +156,7 @@ export function readCallError(thrown: unknown, circumstances: CallCircumstances)
 
 /** Only an integer is a code that can be relayed. */
 function refusedBy(code: number, message: string): Extract<CallOutcome, { readonly kind: 'refused' }> {
-  const words = `error ${code}: ${message}`;
+  const words = [Number.isNaN(code) ? 'an error' : `error ${code}`, message].filter((part) => part !== '').join(': ');
   return { kind: 'refused', message: words, ...(Number.isSafeInteger(code) ? { rpc: { code, message } } : {}) };
 }
 

@@ -31,6 +31,11 @@ t.test('LIF-3 · LIF-8 · an answer that says no, and a time that ran out, are r
       new ProtocolError(-32603, `kubectl failed: ${'a warning '.repeat(300)}refused`),
       { kind: 'refused', message: /refused$/ },
     ],
+    [
+      new ProtocolError(Number('E_X'), 'a code of letters'),
+      { kind: 'refused', message: 'an error: a code of letters' },
+    ],
+    [new ProtocolError(-1, ''), { kind: 'refused', message: 'error -1' }],
     [http(403, 'Forbidden'), { kind: 'refused', message: 'HTTP 403 Forbidden' }],
     [http(429, ''), { kind: 'refused', message: 'HTTP 429' }],
     [new LongHeaderFailure('was not sent'), { kind: 'refused', message: 'was not sent' }],
