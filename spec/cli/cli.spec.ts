@@ -399,38 +399,6 @@ t.test('INS-1 · INS-2 · CLI-5 · CON-4 · the running actors as a tree, one by
   t.notMatch(JSON.stringify([tree, group, records]), new RegExp(secret));
 });
 
-t.test('CLI-3 · the socket is private, answers rubbish with an error, and survives it', async (t) => {
-  const home = makeHome(t, {
-    'config.yaml': 'platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0}}}\n',
-  });
-  await startDaemon(t, home.path);
-  const path = `${home.path}/gateway.sock`;
-  t.equal(statSync(path).mode & 0o777, 0o600);
-  const ask = (line: string): Promise<Record<string, unknown>> =>
-    new Promise((resolve, reject) => {
-      const socket = connect(path, () => socket.write(line));
-      let text = '';
-      socket
-        .on('error', reject)
-        .setEncoding('utf8')
-        .on('data', (chunk: string) => {
-          text += chunk;
-          if (!text.includes('\n')) return;
-          socket.destroy();
-          resolve(JSON.parse(text) as Record<string, unknown>);
-        });
-    });
-  t.match(await ask('rubbish\n'), { error: { code: -32_700 } });
-  t.match(await ask('{"id":1}\n'), { error: { code: -32_600 } });
-  t.match(await ask('{"jsonrpc":"2.0","id":1,"method":"no.such"}\n'), { id: 1, error: { code: -32_601 } });
-  t.match(await ask('{"jsonrpc":"2.0","id":1,"method":"inspect.show","params":[]}\n'), { error: { code: -32_602 } });
-  t.match(await ask('{"jsonrpc":"2.0","id":1,"method":"inspect.show","params":{}}\n'), {
-    id: 1,
-    error: { code: -32_602, data: { code: 'params-missing' } },
-  });
-  t.match(await ask('{"jsonrpc":"2.0","id":2,"method":"gateway.status"}\n'), { id: 2, result: { servers: {} } });
-});
-
 t.test('CLI-2 · a terminal that cannot show colours gets none', { skip: !hasTerminal }, (t) => {
   const shown = (env: Readonly<Record<string, string>>): string =>
     spawnSync('script', ['-qec', `'${process.execPath}' '${main}' help events`, '/dev/null'], {

@@ -159,23 +159,6 @@ t.test('OAU-8 · one login of a server at a time; usage and refusals have their 
   t.match(await askCli(['mcp', 'login', 'plain'], home.path), { code: 1, stderr: /\[login-not-oauth\]/ });
 });
 
-t.test('OAU-8 · a redirect with another state is turned away and the login goes on', async (t) => {
-  const { login } = await scripted(t);
-  const running = login('--no-browser');
-  const url = await running.shows(shownUrl);
-  const callback = new URL(url).searchParams.get('redirect_uri') ?? '';
-
-  for (const query of ['?code=x&state=guess', '?code=x', '', '?error=access_denied&state=']) {
-    t.equal((await fetch(`${callback}${query}`)).status, 400, query);
-  }
-  t.equal((await fetch(callback.replace('/callback', '/favicon.ico'))).status, 404);
-  t.equal((await fetch(`${callback}?state=${new URL(url).searchParams.get('state')}`, { method: 'POST' })).status, 400);
-  const page = await createBrowser().visit(url);
-
-  t.match(page, { status: 200, body: /close this window/ });
-  t.match(await running.ended, { code: 0 });
-});
-
 t.test('OAU-8 · reauth --all logs in one at a time, goes on after a failure, and sums up', async (t) => {
   const authority = await startScriptedServer(t);
   const bad = await startScriptedServer(t);

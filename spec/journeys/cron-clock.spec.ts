@@ -3,8 +3,6 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { digest, fileHolds, type JobView, makeCronHome } from '../support/cron-home.ts';
-import { askCli } from '../support/daemon.ts';
-import { inAllOnly } from '../support/tier.ts';
 import { cliJson, webhookConfig } from '../support/webhook-home.ts';
 
 const config = webhookConfig('        gh: {}\n');
@@ -117,30 +115,6 @@ t.test('CRN-1 · a clock that is set is noticed, and no due time is fired twice'
   );
   t.equal(firings(again).length, 1, 'nine o’clock came twice');
 });
-
-t.test(
-  'CRN-1 · a time that a changed clock leaves out comes right after the gap, in the job’s zone',
-  { skip: inAllOnly },
-  async (t) => {
-    const home = makeCronHome(t, { 'config.yaml': config });
-    // Berlin, 29 March 2026: 02:00 becomes 03:00, which is 01:00 UTC.
-    home.setClock(Date.UTC(2026, 2, 29, 0, 59, 58));
-    const added = await askCli(
-      ['cron', 'add', 'night', '30 2 * * *', '--timezone', 'Europe/Berlin', '--prompt', 'p'],
-      home.path,
-    );
-    t.match(added, { code: 0, stdout: /^Added night\./ });
-    const file = JSON.parse(readFileSync(`${home.path}/cron/jobs.json`, 'utf8')) as { jobs: { created_at: string }[] };
-    // The command line went by the true clock.
-    home.jobs(file.jobs.map((job) => ({ ...job, created_at: '2026-03-28T12:00:00Z' })));
-    await home.start();
-    t.match(await home.shown('night', ({ history }) => history[0]?.status === 'delivered'), {
-      timezone: 'Europe/Berlin',
-      history: [{ due_at: '2026-03-29T01:00:00.000Z' }],
-      next: ['2026-03-30T00:30:00.000Z', '2026-03-31T00:30:00.000Z'],
-    });
-  },
-);
 
 t.test('CRN-3 · the due times that are shown hold one right after a gap that ends at midnight', async (t) => {
   const home = makeCronHome(t, { 'config.yaml': config });

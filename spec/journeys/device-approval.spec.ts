@@ -94,23 +94,3 @@ t.test('DEV-4 · what stops a device login leaves saved credentials; trouble on 
   t.not(tokens(), saved);
   t.ok(pollsOf(authority).length > asked);
 });
-
-t.test('DEV-4 · pending, slow_down, a proxy in the way and a broken connection keep it waiting', async (t) => {
-  const authority = await startScriptedServer(t);
-  const { gateway, login } = await deviceStage(t, authority, { flow: 'device' });
-  const script = [
-    oauthError('authorization_pending'),
-    { kind: 'text', status: 502, text: '<h1>Bad gateway</h1>', type: 'text/html' } as const,
-    undefined,
-  ];
-  authority.on(paths.token, (seen) => {
-    const next = script.shift();
-    if (next === undefined) authority.approve();
-    return next ?? authority.usual(seen);
-  });
-
-  t.match(await gateway.daemon.passUntil(login().ended), { code: 0 });
-
-  t.equal(pollsOf(authority).length, 3);
-  await gateway.reaches('hub', 'connected');
-});

@@ -2,7 +2,7 @@
 
 import t from 'tap';
 import { runCli } from '../support/daemon.ts';
-import { controlOf, eventually, wordsOf } from '../support/mcp/gateway.ts';
+import { eventually, wordsOf } from '../support/mcp/gateway.ts';
 import { paths as oidc, startAuthorizationServer } from '../support/oauth/authorization-server.ts';
 import { loginByControl } from '../support/oauth/control-login.ts';
 import { startCli } from '../support/oauth/login-cli.ts';
@@ -150,24 +150,4 @@ t.test('DEV-5 · neither the page nor a background reconnect begins a device log
   t.match((await gateway.call('mcp__hub__echo', { text: 'x' })).error, { code: 'needs_login' });
   t.match(await gateway.reaches('hub', 'needsLogin'), { error: /cannot be renewed.*run `agent mcp login hub`/ });
   t.equal(authority.at(paths.device).length, devices, 'a grant that is gone begins nothing either');
-});
-
-t.test('DEV-1 · a device registration is never used for a browser login', { skip: inAllOnly }, async (t) => {
-  const authority = await startScriptedServer(t);
-  const { home, login, gateway } = await deviceStage(t, authority);
-  const running = login('--flow', 'device');
-  await running.shows(/Ctrl-C cancels/);
-  authority.approve();
-  t.match(await gateway.daemon.passUntil(running.ended), { code: 0 });
-
-  t.match(await gateway.daemon.passUntil(login().ended), { code: 0 });
-
-  const registrations = authority.at(paths.register).map(({ text }) => JSON.parse(text) as { redirect_uris: string[] });
-  t.same(
-    registrations.map(({ redirect_uris: uris }) => uris.length),
-    [0, 1],
-  );
-  await gateway.reaches('hub', 'connected');
-  const control = await controlOf(t, home);
-  t.same(await control.call('mcp.oauthServers'), [{ profile: 'default', server: 'hub' }]);
 });

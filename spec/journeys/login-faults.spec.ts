@@ -292,16 +292,6 @@ t.test('OAU-1 · OAU-8 · a code counts once: a replay of it gets nothing', asyn
   t.equal(authority.at(paths.token).length, 2);
 });
 
-t.test('OAU-4 · OAU-8 · a configured client that is refused names the keys to look at', async (t) => {
-  const { authority, login, standing } = await scripted(t, { client_id: 'c', client_secret: 'the-wrong-secret' });
-  authority.on(paths.token, oauthError('invalid_client', 401));
-  const { code, stderr } = await login().ended;
-  t.equal(code, 1);
-  t.match(stderr, /invalid_client.*check oauth\.client_id, client_secret and token_endpoint_auth_method/);
-  t.same(authority.at(paths.register), [], 'and nobody registers instead');
-  t.same(standing(), {});
-});
-
 t.test('OAU-8 · a gateway that ends ends the login, and the command says so', async (t) => {
   const { gateway, login, standing } = await scripted(t);
   const running = login('--no-browser');
@@ -323,15 +313,4 @@ t.test('OAU-1 · TLS-2 · the headers of the entry do not go to the authorizatio
   t.equal(wordsOf(await stage.gateway.call('mcp__hub__echo', { text: 'x' })), 'x');
   t.ok(stage.peer.requests.some((seen) => seen.headers['x-api-key'] !== undefined));
   for (const { path, headers: sent } of stage.authority.seen) t.equal(sent['x-api-key'], undefined, path);
-});
-
-t.test('OAU-2 · OAU-8 · credentials that cannot be stored end the login with the reason', async (t) => {
-  const { home, login, gateway } = await scripted(t);
-  home.write('mcp-tokens', 'a file where the folder should be');
-  const { code, stderr } = await login().ended;
-  t.equal(code, 1);
-  const why = 'no login is begun, for its credentials could not be stored: ';
-  t.match(stderr, new RegExp(`"hub": ${why}.*; check its owner and permissions.* \\[login-stopped\\]`));
-  // What lies there has changed, so the server was asked once more.
-  await gateway.reaches('hub', 'needsLogin');
 });

@@ -311,48 +311,6 @@ t.test('TRU-5 · the clock of a run stands still while a person is asked, and it
   t.match(await runThatIs(home.path, 'failed'), { reason: /took longer than 60 s/ });
 });
 
-t.test('DIS-3 · DIS-4 · what a model does wrong is a known outcome in the history', async (t) => {
-  const key401 = { kind: 'status', status: 401, body: '{"error":{"message":"bad key"}}' } as const;
-  const rows: readonly (readonly [ModelReply, string, JsonObject & { readonly reason?: unknown }])[] = [
-    [
-      readPackage,
-      'failed',
-      { reason: 'the model still asked for tools after 3 steps (agent.model.max_steps)', steps: 3 },
-    ],
-    [key401, 'failed', { reason: 'the model endpoint answered HTTP 401; check agent.model.api_key', steps: 1 }],
-    [{ kind: 'says' }, 'delivered', { response: '', steps: 1 }],
-    [{ kind: 'says', text: 'SKIP' }, 'delivered', { response: 'SKIP' }],
-    [
-      { kind: 'says', stop: 'refused' },
-      'failed',
-      { reason: 'the model, or the filter of its endpoint, refused to answer' },
-    ],
-  ];
-  let now: ModelReply = { kind: 'nothing' };
-  const server = await startModelServer(t, () => now);
-  const home = makeModelHome(t, server);
-  const daemon = await startDaemon(t, home.path);
-  for (const [index, [reply, status, expected]] of rows.entries()) {
-    now = reply;
-    await send(daemon, { n: index });
-    await until(async () => (await runs(home.path)).length === index + 1);
-    t.match(await runThatIs(home.path, status), expected);
-  }
-});
-
-t.test('DIS-3 · a run that takes too long ends with what was said so far', async (t) => {
-  const server = await startModelServer(t, [readPackage, { kind: 'silent' }]);
-  const home = makeModelHome(t, server, { agent: 'timeout_seconds: 60' });
-  const daemon = await startDaemon(t, home.path, {}, { timePasses: true });
-  await send(daemon, { n: 1 });
-  await until(() => server.asked.length === 2);
-  await daemon.pass(60_000);
-  const run = await runThatIs(home.path, 'failed');
-  t.equal(run.reason, 'the run took longer than 60 s (agent.timeout_seconds)');
-  t.match(run, { steps: 2, input_tokens: 10 });
-  t.ok((run.transcript as unknown as unknown[]).length >= 4);
-});
-
 t.test('DIS-3 · CLI-5 · a run is cancelled while it runs and while it waits, and nothing is delivered', async (t) => {
   const server = await startModelServer(t, [readPackage, { kind: 'silent' }]);
   const home = makeModelHome(t, server, { agent: 'concurrency: 1' });

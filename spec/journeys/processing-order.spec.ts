@@ -24,10 +24,7 @@ async function start(t: Test, front: string): Promise<{ readonly daemon: Daemon;
     'plain: {events: [push], filters: [{field: go, equals: yes}], script: mark.sh, prompt: "{n}"}',
     'full: {prompt: x}',
     'off: {enabled: false}',
-    'odd: {filters: [{field: headers.constructor, equals: v}], prompt: x}',
-    'listed: {filters: [{field: v, in_file: list.json}], prompt: x}',
     'co: {filters: [{field: go, equals: yes}], prompt: "{n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}',
-    'direct: {deliver: github_comment, deliver_only: true, prompt: "{n}", deliver_extra: {repo: a/b, pr_number: "1"}}',
     'held: {deliver: github_comment, deliver_only: true, prompt: "{n}", deliver_extra: {repo: a/held, pr_number: "1"}}',
   ];
   const home = makeHome(t, {
@@ -37,7 +34,6 @@ async function start(t: Test, front: string): Promise<{ readonly daemon: Daemon;
     }),
     'scripts/mark.sh': 'touch ran\n[ "$(wc -c)" -lt 60 ] && echo "[SILENT]" || echo "{\\"n\\":7}"\n',
     'scripts/gh.sh': gh,
-    'list.json': '[1, true]',
   });
   return { daemon: await startDaemon(t, home.path), home };
 }
@@ -118,18 +114,6 @@ for (const { front, skip } of httpServers) {
       t.equal((await send('plain', {}, { id: 'again' })).body.reason, 'filter', 'a filter is asked before the id');
     });
 
-    t.test(
-      'FIL-5 · a header may be named as a property of every object; a list holds its own values only',
-      async (t) => {
-        const odd = (headers: Record<string, string>) => send('odd', {}, { headers });
-        t.equal((await odd({ constructor: 'v' })).body.status, 'accepted');
-        t.equal((await odd({})).body.status, 'ignored');
-        const listed = async (v: unknown) => (await send('listed', { v })).body.status;
-        const answers = [await listed(1), await listed(true), await listed('1'), await listed('true')];
-        t.same(answers, ['accepted', 'accepted', 'ignored', 'ignored']);
-      },
-    );
-
     t.test('IDM-1 · COA-1 · a duplicate is answered before it could join a batch', async (t) => {
       for (const [id, status] of [
         ['c1', 'coalesced'],
@@ -142,12 +126,6 @@ for (const { front, skip } of httpServers) {
       const tree = JSON.stringify(await cliJson(home.path, 'inspect', 'tree'));
       const [, path = ''] = /"(groups\/[^"]+)"/.exec(tree) ?? [];
       t.match(await cliJson(home.path, 'inspect', 'show', path), { context: { burst: { count: 2 } } });
-    });
-
-    t.test('IDM-1 · DIS-2 · a duplicate of a direct delivery delivers nothing', async (t) => {
-      t.equal((await send('direct', { n: 'once' }, { id: 'd1' })).body.status, 'delivered');
-      t.same((await send('direct', { n: 'once' }, { id: 'd1' })).body, { status: 'duplicate', delivery_id: 'd1' });
-      t.equal(readFileSync(`${home.path}/sent.txt`, 'utf8'), 'once');
     });
 
     t.test('IDM-2 · DUR-1 · DIS-2 · no 2xx is given for an id while its direct delivery may still fail', async (t) => {

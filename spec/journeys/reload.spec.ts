@@ -158,18 +158,6 @@ for (const { front, skip } of httpServers) {
   );
 }
 
-t.test('CFG-2 · CLI-3 · reloads that meet take turns', async (t) => {
-  const home = makeHome(t, { 'config.yaml': webhookConfig('        one: {}\n') });
-  const { url } = await startDaemon(t, home.path);
-  home.write('config.yaml', webhookConfig('        two: {}\n'));
-  const ended = await Promise.all([1, 2, 3, 4].map(() => askCli(['gateway', 'reload'], home.path)));
-  t.same(
-    ended.map(({ code, stderr }) => [code, stderr]),
-    ended.map(() => [0, '']),
-  );
-  t.equal((await postSigned(`${url}/webhooks/two`, {}, { secret })).status, 202);
-});
-
 t.test('CFG-3 · CLI-5 · broken routes keep the adapter closed, not the daemon that has other work', async (t) => {
   const broken = '        bad: {deliver_only: true}\n';
   const off = makeHome(t, {
@@ -300,18 +288,4 @@ t.test('CFG-2 · CLI-2 · a changed journal is named as one of the next start', 
       { level: 'good', what: /the running gateway uses/ },
     ],
   );
-});
-
-t.test('COA-1 · CFG-2 · an adapter that is switched off runs what has gathered, at once', async (t) => {
-  const co = '        co: {prompt: "{n}", coalesce: {key: id, window_seconds: 600, max_wait_seconds: 600}}\n';
-  const home = makeHome(t, { 'config.yaml': webhookConfig(co) });
-  const daemon = await startDaemon(t, home.path);
-  for (const n of [1, 2]) {
-    const answer = await postSigned(`${daemon.url}/webhooks/co`, { id: 'x', n }, { secret });
-    t.equal(answer.body.status, 'coalesced');
-  }
-  home.write('config.yaml', webhookConfig(co).replace('enabled: true\n    \n', 'enabled: false\n'));
-  t.equal((await askCli(['gateway', 'reload'], home.path)).code, 0);
-  const { message } = await daemon.line((line) => line.message.startsWith('response: '));
-  t.match(message, /^response: 2\n\n\[Note: 1 earlier event was superseded/);
 });

@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { listenHttp } from '../support/http-listener.ts';
-import type { PeerTool } from '../support/mcp/catalogue.ts';
 import {
   type CallAnswer,
   commandOf,
@@ -16,7 +15,6 @@ import {
   wordsOf,
 } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
-import { invisibleWords } from '../support/mcp/odd-tools.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { inAllOnly } from '../support/tier.ts';
 
@@ -188,59 +186,6 @@ t.test('TRU-5 · SRV-1 · what a server asks on the stream of a call that has en
   t.same(await gateway.approvals(), []);
 });
 
-t.test('SRV-1 · a call that asks the same form again after each refusal asks three times', async (t) => {
-  const asksSix: PeerTool = {
-    definition: { name: 'insist', description: 'Asks until it is answered', inputSchema: { type: 'object' } },
-    run: async (_args, call) => {
-      const actions: unknown[] = [];
-      while (actions.length < 6) {
-        const answer = await call.ask({ kind: 'form', message: 'Once more?', field: 'name' });
-        actions.push((answer as { readonly action?: unknown }).action);
-      }
-      return { text: JSON.stringify({ actions }) };
-    },
-  };
-  const gateway = await startGateway(t, { peer: entryOf(await started(t, { tools: [asksSix] })) });
-  await gateway.reaches('peer', 'connected');
-
-  for (const round of ['first', 'second']) {
-    let isOver = false;
-    const call = gateway.call('mcp__peer__insist').finally(() => {
-      isOver = true;
-    });
-    const denied = new Set<string>();
-    await eventually(async () => {
-      for (const { id } of await gateway.approvals()) {
-        denied.add(String(id));
-        await gateway.cli('approvals', 'deny', String(id));
-      }
-      return isOver || undefined;
-    });
-    t.same(told(await call), { actions: Array.from({ length: 6 }, () => 'decline') });
-    t.equal(denied.size, 3, `the ${round} call`);
-  }
-});
-
-t.test('SRV-1 · invisible characters in the words of a form are not shown', async (t) => {
-  const asks: PeerTool = {
-    definition: { name: 'book', description: 'Books', inputSchema: { type: 'object' } },
-    run: async (_args, call) => ({
-      text: JSON.stringify(await call.ask({ kind: 'form', message: `Which${invisibleWords}?`, field: 'name' })),
-    }),
-  };
-  const peer = await started(t, { tools: [asks] });
-  const gateway = await startGateway(t, { peer: entryOf(peer) });
-  await gateway.reaches('peer', 'connected');
-  const call = gateway.call('mcp__peer__book');
-  const { id, message } = await gateway.asked();
-
-  await t.rejects(gateway.answer(id, true, { name: ['a', 'list'] }), { code: 'approval-values' });
-  await gateway.answer(id, true, { name: 'Ada' });
-
-  t.equal(message, 'Which?');
-  t.match(told(await call), { action: 'accept', content: { name: 'Ada' } });
-});
-
 t.test('what server-everything asks', async (t) => {
   const model = await startModel(t);
   const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'));
@@ -310,20 +255,6 @@ t.test('SRV-1 · TRU-3 · a form goes with its server', async (t) => {
   t.ok((await call).error);
 });
 
-t.test('SRV-2 · sampling without a model is refused with what to do', async (t) => {
-  for (const kind of ['http', 'modern'] as const) {
-    const peer = await started(t, { kind });
-    const gateway = await startGateway(t, { peer: entryOf(peer) });
-    await gateway.reaches('peer', 'connected');
-
-    const answer = await gateway.call('mcp__peer__sample');
-
-    const words = JSON.stringify(answer);
-    t.match(words, /no model is configured for sampling; set agent\.model in config\.yaml/, kind);
-    t.same(await gateway.approvals(), []);
-  }
-});
-
 t.test('sampling with a model', async (t) => {
   const model = await startModel(t);
   const peer = await started(t);
@@ -339,11 +270,7 @@ t.test('sampling with a model', async (t) => {
     {
       peer: entryOf(peer),
       modern: entryOf(modern),
-      capped: entryOf(peer, { sampling: { max_tokens_cap: 20, model: 'fixed-model' } }),
-      rare: entryOf(peer, { sampling: { max_rpm: 1 } }),
-      listed: entryOf(peer, { sampling: { allowed_models: ['listed-model'] } }),
       hasty: entryOf(peer, { sampling: { timeout: 60 } }),
-      off: entryOf(peer, { sampling: { enabled: false } }),
     },
     { config, timePasses: true },
   );
@@ -360,35 +287,6 @@ t.test('sampling with a model', async (t) => {
       });
     });
   }
-
-  t.test('SRV-2 · the cap of tokens and the configured model hold', async (t) => {
-    t.match(told(await gateway.call('mcp__capped__sample')), { content: { text: 'hello from fixed-model' } });
-    t.match(model.requests.at(-1)?.body, { model: 'fixed-model', max_tokens: 20 });
-  });
-
-  t.test('SRV-2 · where the server wishes for no model the list of allowed ones decides', async (t) => {
-    t.match(told(await gateway.call('mcp__listed__sample')), { content: { text: 'hello from listed-model' } });
-  });
-
-  t.test('SRV-2 · more requests than max_rpm are refused, and the model is not asked', async (t) => {
-    t.match(told(await gateway.call('mcp__rare__sample')), { content: { text: 'hello from own-model' } });
-    const asked = model.requests.length;
-
-    const answer = JSON.stringify(await gateway.call('mcp__rare__sample'));
-
-    t.match(answer, /more than 1 sampling requests in a minute/);
-    t.equal(model.requests.length, asked);
-    t.match(told(await gateway.call('mcp__peer__sample')), { role: 'assistant' }, 'another server has its own count');
-  });
-
-  t.test('SRV-2 · where sampling is disabled the model is not asked', async (t) => {
-    const asked = model.requests.length;
-
-    const answer = await gateway.call('mcp__off__sample');
-
-    t.ok(answer.error !== undefined || answer.isError === true || /not support/i.test(wordsOf(answer)));
-    t.equal(model.requests.length, asked);
-  });
 
   t.test('SRV-2 · a model that does not answer in time, or with an error, is a refusal that says so', async (t) => {
     model.next = 'hang';

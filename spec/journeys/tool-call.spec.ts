@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { PeerTool } from '../support/mcp/catalogue.ts';
 import {
   type CallAnswer,
   child,
@@ -15,34 +14,17 @@ import {
   eventually,
   folder,
   startGateway,
-  streamsOpen,
   wordsOf,
 } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
-import {
-  bigTool,
-  headerTools,
-  invisibleWords,
-  leakedToken,
-  secretErrorTool,
-  taggedTool,
-} from '../support/mcp/odd-tools.ts';
+import { headerTools } from '../support/mcp/odd-tools.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
 import { collected } from '../support/processes.ts';
 import { inAllOnly } from '../support/tier.ts';
 
-const anyObject = { type: 'object' } as const;
-
 /** A module of a development dependency that is a server when it runs. */
 function realServer(name: string): string {
   return fileURLToPath(import.meta.resolve(`@modelcontextprotocol/server-${name}/dist/index.js`));
-}
-
-function tool(name: string, run: PeerTool['run'], readOnly = true): PeerTool {
-  return {
-    definition: { name, description: name, inputSchema: anyObject, annotations: { readOnlyHint: readOnly } },
-    run,
-  };
 }
 
 t.test('on every transport and era', async (t) => {
@@ -191,180 +173,6 @@ t.test('on servers that others wrote', async (t) => {
   });
 });
 
-t.test('what is refused before anything is sent', async (t) => {
-  const peer = await started(t);
-  const none = { tools: { include: [], resources: false, prompts: false } };
-  const gateway = await startGateway(t, { peer: entryOf(peer), none: entryOf(peer, none) });
-  for (const server of ['peer', 'none']) await gateway.reaches(server, 'connected');
-  await streamsOpen(peer, 2);
-  const rows = [
-    ['a missing argument', 'add', { a: 1 }, /mcp__peer__add: .*b/],
-    ['an argument of another type', 'add', { a: 1, b: 'two' }, /b.*number/],
-    ['an unknown argument of a utility', 'list_resources', { deep: true }, /deep|additional/],
-  ] as const;
-  for (const [what, name, args, message] of rows) {
-    t.test(`LIF-13 · ${what} is refused and nothing is sent`, async (t) => {
-      const before = peer.requests.length;
-
-      const { error } = await gateway.call(`mcp__peer__${name}`, args);
-
-      t.equal(error?.code, 'invalid_arguments');
-      t.match(error?.message, message);
-      t.equal(peer.requests.length, before);
-    });
-  }
-
-  t.test('LIF-13 · a required argument with a default is left to the server, as its generator means it', async (t) => {
-    const shot = {
-      definition: {
-        name: 'shot',
-        description: 'takes a picture',
-        inputSchema: {
-          type: 'object' as const,
-          properties: { scale: { type: 'string', default: 'css' } },
-          required: ['scale'],
-        },
-      },
-      run: (args: JsonObject) => ({ text: JSON.stringify(args) }),
-    };
-    await peer.setTools([shot]);
-    await eventually(async () => (await gateway.tools()).some(({ tool }) => tool === 'shot') || undefined);
-    t.match(await gateway.call('mcp__peer__shot'), { content: [{ text: '{}' }] });
-  });
-
-  t.test('FLT-1 · FLT-3 · a server of which the filter leaves nothing is connected, without tools', async (t) => {
-    t.match(await gateway.server('none'), { state: 'connected', tools: 0 });
-    t.equal((await gateway.call('mcp__none__echo')).error?.code, 'unknown_tool');
-  });
-
-  t.test('NAM-2 · an unknown name is refused with the way to find one', async (t) => {
-    const { error } = await gateway.call('mcp__peer__nothing');
-
-    t.same(error, {
-      code: 'unknown_tool',
-      message: 'no tool is named "mcp__peer__nothing"; `agent mcp tools` lists them',
-    });
-  });
-});
-
-t.test('what comes back', async (t) => {
-  const peer = await started(t, {
-    tools: [
-      bigTool(5_000),
-      secretErrorTool,
-      taggedTool,
-      tool('tags', () => ({ text: `seen${invisibleWords}`, structured: { word: `seen${invisibleWords}` } })),
-      tool('throws', () => {
-        throw new Error(`upstream said Authorization: Bearer ${leakedToken}`);
-      }),
-    ],
-  });
-  const gateway = await startGateway(t, {
-    capped: entryOf(peer, { max_result_chars: 100 }),
-    whole: entryOf(peer),
-  });
-  await gateway.reaches('capped', 'connected');
-  await gateway.reaches('whole', 'connected');
-
-  t.test('LIF-13 · a result over the cap is cut, and says so', async (t) => {
-    const capped = await gateway.call('mcp__capped__big');
-    const whole = await gateway.call('mcp__whole__big');
-
-    t.equal(String(capped.content?.[0]?.text), 'x'.repeat(100));
-    t.match(capped.content?.[1]?.text, /^\[4900 characters left out/);
-    t.equal(String(whole.content?.[0]?.text).length, 5_000);
-  });
-
-  t.test('LIF-13 · invisible characters are taken out of results and descriptions', async (t) => {
-    const answer = await gateway.call('mcp__whole__tags');
-    const [tagged] = (await gateway.tools('whole')).filter(({ tool }) => tool === 'tagged');
-
-    t.same(answer, { content: [{ type: 'text', text: 'seen' }], structuredContent: { word: 'seen' }, isError: false });
-    t.equal(tagged?.description, 'Looks harmless');
-  });
-
-  t.test("LIF-13 · a secret in a tool's error is redacted, in the answer and in the log", async (t) => {
-    const own = await gateway.call('mcp__whole__secret_error');
-    const thrown = await gateway.call('mcp__whole__throws');
-
-    t.equal(own.isError, true);
-    t.equal(thrown.error?.code, 'rpc_error');
-    t.match(thrown.error?.message, /upstream said/);
-    t.notMatch(JSON.stringify([own, thrown, gateway.daemon.log]), new RegExp(leakedToken));
-  });
-});
-
-t.test('when calls meet', async (t) => {
-  const peer = await started(t);
-  const gateway = await startGateway(t, {
-    serial: entryOf(peer),
-    parallel: entryOf(peer, { supports_parallel_tool_calls: true }),
-  });
-  await gateway.reaches('serial', 'connected');
-  await gateway.reaches('parallel', 'connected');
-
-  t.test('LIF-11 · a server gets one call at a time, in order', async (t) => {
-    const before = peer.work.calls.length;
-    const first = gateway.call('mcp__serial__slow');
-    await eventually(() => peer.work.slow.length === 1);
-    const second = gateway.call('mcp__serial__echo', { text: 'second' });
-    const third = gateway.call('mcp__serial__add', { a: 1, b: 1 });
-    // A round trip through the same socket, and one through the other server: the waiting calls had every chance.
-    await gateway.call('mcp__parallel__write_note', { text: 'between' });
-    t.same(
-      peer.work.calls.slice(before).map((call) => call.tool),
-      ['slow', 'write_note'],
-      'the second and the third wait',
-    );
-
-    peer.releaseSlow();
-
-    t.equal(wordsOf(await first), 'released');
-    t.equal(wordsOf(await second), 'second');
-    t.equal(wordsOf(await third), '2');
-    t.same(
-      peer.work.calls.slice(before).map((call) => call.tool),
-      ['slow', 'write_note', 'echo', 'add'],
-    );
-  });
-
-  t.test('LIF-11 · with supports_parallel_tool_calls its calls overlap on the wire', async (t) => {
-    const before = peer.work.slow.length;
-    const calls = [1, 2, 3].map(() => gateway.call('mcp__parallel__slow'));
-
-    await eventually(() => peer.work.slow.length === before + 3);
-    t.same(
-      peer.work.slow.slice(before).map(({ state }) => state),
-      ['waiting', 'waiting', 'waiting'],
-    );
-    peer.releaseSlow();
-
-    t.same((await Promise.all(calls)).map(wordsOf), ['released', 'released', 'released']);
-  });
-
-  t.test('LIF-11 · a call that is cancelled while it waits gives up its turn', async (t) => {
-    const before = peer.work.slow.length;
-    const first = gateway.call('mcp__serial__slow');
-    await eventually(() => peer.work.slow.length === before + 1);
-    const control = await controlOf(t, gateway.home);
-    const second = control.call('mcp.call', { name: 'mcp__serial__write_note', arguments: { text: 'never' } });
-    const refused = t.rejects(second);
-    // The daemon has begun the second one once it counts two calls.
-    await eventually(async () => {
-      const status = (await gateway.control.call('gateway.status')) as { actors: Record<string, number> };
-      return status.actors.toolCall === 2;
-    });
-    const notes = peer.executions('write_note');
-    control.close();
-    await refused;
-    peer.releaseSlow();
-
-    t.equal(wordsOf(await first), 'released');
-    t.equal(wordsOf(await gateway.call('mcp__serial__echo', { text: 'next' })), 'next');
-    t.equal(peer.executions('write_note'), notes);
-  });
-});
-
 for (const kind of ['http', 'sse', 'modern'] as const) {
   t.test(`how a call on ${kind} ends early`, { skip: kind === 'sse' && inAllOnly }, async (t) => {
     const peer = await started(t, { kind });
@@ -405,7 +213,7 @@ for (const kind of ['http', 'sse', 'modern'] as const) {
   });
 }
 
-t.test('LIF-3 · a stdio call is cancelled on the wire, and its child lives on', async (t) => {
+t.test('LIF-3 · LIF-11 · a stdio call is cancelled on the wire, and its child lives on', async (t) => {
   const peer = child(t, [], { timeout: 60 });
   const gateway = await startGateway(t, { peer: peer.entry }, { timePasses: true });
   await gateway.reaches('peer', 'connected');
@@ -423,7 +231,7 @@ t.test('LIF-3 · a stdio call is cancelled on the wire, and its child lives on',
 });
 
 t.test(
-  'TRU-4 · TRU-2 · of calls that leave together the server executes one and dies: none is sent again',
+  'TRU-4 · TRU-2 · LIF-11 · of calls that leave together the server executes one and dies: none is sent again',
   async (t) => {
     const peer = child(t, ['die-on-call'], { lazy: true, supports_parallel_tool_calls: true });
     const gateway = await startGateway(t, { peer: peer.entry });

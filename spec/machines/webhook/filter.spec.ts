@@ -27,7 +27,7 @@ function match(condition: JsonObject, held: JsonObject = payload): FilterVerdict
   }).kind;
 }
 
-t.test('FIL-1 · FIL-2 · every operator, without coercion', (t) => {
+t.test('FIL-1 · FIL-2 · FIL-5 · every operator, without coercion', (t) => {
   const rows: readonly (readonly [JsonObject, boolean])[] = [
     [{ field: 'action', exists: true }, true],
     [{ field: 'action', exists: false }, false],
@@ -68,6 +68,7 @@ t.test('FIL-1 · FIL-2 · every operator, without coercion', (t) => {
     [{ field: 'event_type', equals: 'pull_request' }, true],
     [{ field: 'headers.X-TEAM', equals: 'Core' }, true],
     [{ field: 'headers.X-Other', missing: true }, true],
+    [{ field: 'headers.constructor', missing: true }, true],
     [{ field: 'payload.action', equals: 'opened' }, true],
     [{ field: '__proto__', exists: true }, false],
     [{ field: 'constructor.name', exists: true }, false],
