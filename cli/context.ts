@@ -42,7 +42,6 @@ export interface Output {
   readonly isTerminal: boolean;
   readonly coloured: boolean;
   readonly columns: number;
-  /** Writes to standard output. */
   print(text: string): void;
   /** Writes to standard error. */
   complain(text: string): void;
@@ -71,7 +70,6 @@ export function hasFlag(context: CommandContext, name: string): boolean {
 /** Between the values of a repeatable flag: the only character that no word of a command line can have. */
 export const betweenValues = '\0';
 
-/** The values of a repeatable flag. */
 export function listFlag(context: CommandContext, name: string): readonly string[] {
   return textFlag(context, name)?.split(betweenValues) ?? [];
 }
@@ -148,12 +146,10 @@ export function askedEvent(context: CommandContext): EventChoice & ById {
   return { id: context.args[0] ?? '', ...textFlags(context, 'route', 'profile') };
 }
 
-/** The route that a command names. */
 export function routeChoice(context: CommandContext): RouteChoice {
   return { name: context.args[0] ?? '', ...textFlags(context, 'profile') };
 }
 
-/** The server that a command names. */
 export function serverChoice(context: CommandContext): ServerChoice {
   return { server: context.args[0] ?? '', ...textFlags(context, 'profile') };
 }

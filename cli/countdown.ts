@@ -7,7 +7,6 @@ import type { Output } from './context.ts';
 
 interface CountdownSettings {
   readonly seconds: number;
-  /** The line for the time left. */
   readonly line: (left: string) => string;
   readonly nowMs?: () => number;
   /** Calls back every second; returns a function that stops it. */

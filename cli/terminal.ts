@@ -20,7 +20,6 @@ export function indented(text: string): string {
   return plain(text).replace(/^(?=.)/gm, '  ');
 }
 
-/** Plain text on one line. */
 export function oneLine(text: string): string {
   return plain(text).replace(/\s+/g, ' ').trim();
 }

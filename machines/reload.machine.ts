@@ -32,7 +32,6 @@ export interface ReloadContext extends ReloadInput {
   readonly fault: string | null;
 }
 
-/** The plan, or the fault of the findings. */
 export type ReadVerdict = Pick<ReloadContext, 'plan' | 'fault'>;
 
 type ReloadEvent = GatewayFact | ServersFact;

@@ -42,7 +42,6 @@ type SettingCode =
   | 'proxy-invalid';
 
 export interface SettingFile {
-  /** The entry's key. */
   readonly key: string;
   readonly path: string;
   readonly resolved: string;

@@ -9,7 +9,6 @@ import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import type { Handler } from './adapt-transport.ts';
 
 export interface FloodMeter {
-  /** Counts unsolicited lines. */
   count(lines: number): void;
   /**
    * Returns the handler that counts the messages of a transport: the first of all, because another one may keep a message

@@ -12,7 +12,6 @@ import { createCallClock } from './call-clock.ts';
 
 /** A call to which a request of the server may belong. */
 export interface AskingCall {
-  /** The gateway's id of the call. */
   readonly id: string | undefined;
   /** Stops the clock of the call until the returned function, and that of every other hold, has been called. */
   hold(): () => void;

@@ -11,7 +11,6 @@ import { settlesWithin } from './process-exit.ts';
 interface StdioInputPorts {
   readonly server: string;
   readonly stdin: () => Writable | null | undefined;
-  /** Resolves when the process has exited. */
   readonly exited: () => Promise<void>;
   /** Ends the process, because it does not read; returns the error of the message that is not sent. */
   readonly cutOff: () => Error;

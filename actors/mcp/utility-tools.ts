@@ -82,7 +82,6 @@ export const methodOf: Readonly<Record<Utility, OfferMethod>> = {
   get_prompt: 'prompts/get',
 };
 
-/** Converts the answer to a utility's request into a tool result. */
 export function asToolResult(utility: Utility, answer: JsonObject): Json {
   if (utility !== 'read_resource') return { content: [{ type: 'text', text: JSON.stringify(answer) }] };
   const contents = answer.contents as readonly Json[];

@@ -113,7 +113,6 @@ function digestOf(text: string): string {
   return createHash('sha256').update(text).digest('base64');
 }
 
-/** Checks arguments against a tool's input schema. */
 export function checkArguments(
   inputSchema: JsonObject,
   args: JsonObject,

@@ -83,7 +83,6 @@ export interface Credentials {
   locked<Value>(server: string, work: () => Promise<Value>): Promise<Value>;
 }
 
-/** The path of a server's tokens in the folder of a profile's credentials. */
 export function tokensPathOf(folder: string, server: string): string {
   return join(folder, `${safeName(server)}.json`);
 }

@@ -183,7 +183,6 @@ async function ask(
   return { kind: 'login' };
 }
 
-/** The client to which the tokens were issued. */
 function clientOf(record: TokenRecord, settings: OauthSettings, stored: OauthClient | undefined): OauthClient {
   const configured = configuredClient(settings);
   if (configured?.clientId === record.clientId) return configured;

@@ -15,7 +15,6 @@ export interface Keeping<Kept> {
 
 interface Block {
   readonly bytes: Buffer;
-  /** Number of rows in the block. */
   rows: number;
 }
 

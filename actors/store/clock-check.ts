@@ -15,7 +15,6 @@ export interface ComparedClock {
 interface ClockCheck {
   /** Called before the journal is asked for its time; the returned function compares its answer. */
   begin(): (theirsMs: number) => Fault | undefined;
-  /** The fault of the last comparison. */
   found(): Fault | undefined;
   /** Why no work may begin by this clock now. One that is set is noticed before the next comparison. */
   obstacle(): Fault | undefined;

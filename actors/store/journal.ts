@@ -44,7 +44,6 @@ export interface StoredRecord<In extends Collection = Collection> {
   readonly heldBy?: SessionId;
 }
 
-/** A live session and its owner. */
 export interface LivingSession {
   readonly id: SessionId;
   readonly owner: string;

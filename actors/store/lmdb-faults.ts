@@ -95,7 +95,6 @@ export function closedFault(directory: string): Fault {
   return fault('journal-unavailable', `${directory}: the journal is closed; nothing can be acknowledged`);
 }
 
-/** The path of a store's data file. */
 export function storePath(directory: string): string {
   return join(directory, 'data.mdb');
 }

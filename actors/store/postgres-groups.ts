@@ -32,7 +32,6 @@ interface GroupPorts {
   /** Why nothing is written until a probe. */
   readonly stopped: () => Fault | undefined;
   readonly stop: (thrown: unknown) => void;
-  /** The fault of a closed journal. */
   readonly closed: Fault;
 }
 

@@ -238,7 +238,6 @@ export async function migrateSchema(client: ClientBase, place: string): Promise<
   return done({ from, to: schemaVersion });
 }
 
-/** The error for a read-only database. */
 function readOnly(): Error {
   return Object.assign(new Error('transactions are read-only'), { code: '25006' });
 }

@@ -149,7 +149,6 @@ function isDue(tables: Tables, collection: Collection, key: string): boolean {
   return tables[collection].head(key)?.dueAtMs !== undefined;
 }
 
-/** Marks removed at once. */
 const pageSize = 64;
 /** Initial letters of the marks that many records share. Other marks are removed with their record. */
 const sharedKinds = ['c', 'o', 'p', 'r', 's', 't', 'w'];

@@ -22,7 +22,6 @@ export interface LockPorts {
   readonly session: () => SessionId | undefined;
 }
 
-/** The name of a lock's claim. */
 export const lockName = (lock: string): string => lockPrefix + lock;
 
 /** Whether a claim is a lock, whose release waiting gateways are notified of. */

@@ -68,7 +68,6 @@ export type Tables = { readonly [Name in TableName]: Table } & {
 /** The row of a table that has only keys. */
 export const bareKey: Row = { version: 0, dueAtMs: undefined, heldBy: undefined, value: {} };
 
-/** The row of a table with plain values. */
 export function plainRow(value: JsonObject): Row {
   return { version: 0, dueAtMs: undefined, heldBy: undefined, value };
 }

@@ -62,7 +62,6 @@ export interface Row {
   readonly staysHere?: true;
   /** Exit codes with a meaning specific to the command. */
   readonly exits?: Readonly<Partial<Record<ExitCode, string>>>;
-  /** Names of the home's files that the command reads or writes. */
   readonly files?: readonly FileName[];
   /** Variables beyond those that every command reads. */
   readonly env?: readonly VariableName[];

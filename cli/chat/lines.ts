@@ -16,7 +16,6 @@ export interface Lines {
   onInterrupt(listener: (typed: string, isAsking: boolean) => void): void;
   /** Calls back at the end of the input. */
   onClose(listener: () => void): void;
-  /** Clears the line. */
   clear(): void;
   /** Prints something that comes unasked, above the line that is being typed. */
   aside(print: () => void): void;

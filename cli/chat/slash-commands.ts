@@ -46,7 +46,6 @@ const slashCommands: readonly SlashCommand[] = [
   { name: 'exit', args: '', help: 'Leave; Ctrl-D does too.', run: () => Promise.resolve() },
 ];
 
-/** Runs a line that begins with a slash. */
 export async function runSlashCommand(line: string, ports: SlashPorts): Promise<'stay' | 'leave'> {
   const [, name = '', rest = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
   if (name === 'exit' || name === 'quit') return 'leave';

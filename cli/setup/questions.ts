@@ -25,7 +25,6 @@ import { defaultToolsets, hasOwnSecret, routesIn, type Standing, webhookValue } 
 
 interface Asked {
   readonly standing: Standing;
-  /** The variables that are set. */
   readonly variables: ReadonlySet<string>;
   /** The variable of the port, which counts where config.yaml has none. */
   readonly port: string | undefined;

@@ -44,7 +44,6 @@ export interface Draft {
   tokens: Tokens;
   /** Null if the endpoint shows none. */
   reasoning: Json;
-  /** The endpoint has ended the stream. */
   ended: boolean;
   /** The endpoint failed in mid-stream. */
   fault: StreamFault | null;
@@ -66,7 +65,6 @@ export function emptyDraft(): Draft {
   return { text: '', calls: new Map(), stop: null, tokens: noTokens, reasoning: null, ended: false, fault: null };
 }
 
-/** Appends text to the draft and returns it. */
 export function extendText(draft: Draft, said: Json | undefined): string {
   const piece = textOf(said);
   draft.text += piece;

@@ -5,7 +5,6 @@
 
 import type { Json, JsonObject } from '../base/json.ts';
 
-/** A tool as it is offered to a model. */
 export interface ToolOffer {
   readonly name: string;
   readonly description: string;
@@ -60,7 +59,6 @@ export interface Tokens {
   readonly input: number;
   /** Read from the endpoint's cache. */
   readonly cached: number;
-  /** Written to it. */
   readonly written: number;
   readonly output: number;
 }

@@ -19,7 +19,6 @@ type QueryReading =
   | { readonly ok: true; readonly query: EventQuery }
   | { readonly ok: false; readonly problem: string };
 
-/** A part of a query as it was typed. */
 interface QueryPart {
   readonly from: number;
   readonly to: number;
@@ -129,7 +128,6 @@ export function statusesOf({ filters: { status } }: EventQuery): ReadonlySet<str
   return status === undefined ? undefined : new Set(status.flatMap((word) => statusWords[word] ?? []));
 }
 
-/** Returns the chip that counts a status. */
 export function chipOfStatus(status: string): ChipName {
   if (status === 'unknown') return 'unconfirmed';
   return chipNames.find((name) => name === status) ?? outcomeOfStatus(status);

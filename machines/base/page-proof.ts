@@ -33,7 +33,6 @@ export interface Introduction {
 }
 
 interface ProofWords {
-  /** The session's id. */
   readonly id: string;
   /** Such as `http://127.0.0.1:8645`: a proof for one address is not valid at another. */
   readonly origin: string;

@@ -165,7 +165,6 @@ export function absentPool(name: string): PoolHandle<never> {
   };
 }
 
-/** Whether an actor is a pool. */
 export function isPool(ref: AnyActorRef): boolean {
   return pools.has(ref);
 }

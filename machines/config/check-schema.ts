@@ -9,9 +9,7 @@ import type { Json, JsonObject } from '../base/json.ts';
 
 export interface Violation {
   readonly keyword: Keyword;
-  /** The path within the value. */
   readonly path: readonly string[];
-  /** The keyword's value. */
   readonly asks: unknown;
   /** The schema that contains the keyword. */
   readonly schema: Schema;

@@ -219,7 +219,6 @@ function intoMap(text: string, map: YAMLMap, value: Json): string | undefined {
   return /^ *$/.test(indent) ? insertLines(text, at, value, indent.length) : undefined;
 }
 
-/** Appends an item to a list. */
 function intoSeq(text: string, list: YAMLSeq, value: Json): string | undefined {
   const items = list.items as Node[];
   const last = items.at(-1);
@@ -244,7 +243,6 @@ function append(text: string, value: Json): string {
   return insertLines(text, text.length, value, 0);
 }
 
-/** Formats a value on one line. */
 function formatValue(value: Json): string {
   return stringify(value, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();
 }

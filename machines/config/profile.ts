@@ -7,7 +7,6 @@ import { createHash } from 'node:crypto';
 import { type Fault, fault } from '../base/fault.ts';
 import { defaultProfile, type ProfileName } from '../base/names.ts';
 
-/** The paths that every profile has. */
 export interface ProfilePaths {
   readonly home: string;
   readonly config: string;

@@ -68,7 +68,6 @@ export function* readingWebhook(findings: Findings, source: WebhookSource): Piec
   return { settings: { ...listener.settings, ...shared, routes }, drafts };
 }
 
-/** The path of a file's routes. */
 export function routesPath(written: JsonObject): ConfigPath {
   const under = webhookKey(objectAt(written, 'platforms', 'webhook'), 'routes')?.under;
   return keyPath('routes', under);

@@ -15,7 +15,6 @@ export interface ShownSetting {
   readonly key: string;
   readonly value: Json;
   readonly from: 'file' | 'default' | 'variable';
-  /** The line of a value in the file. */
   readonly line?: number;
   /** The variables that the value refers to. */
   readonly variables?: readonly { readonly name: string; readonly from: VariableSource }[];

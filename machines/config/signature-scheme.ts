@@ -46,7 +46,6 @@ export interface SignatureScheme {
   /** `token`: the secret itself is sent. */
   readonly algorithm: Algorithm;
   readonly encoding: 'hex' | 'base64';
-  /** The prefix of the signature or token. */
   readonly prefix?: string;
   /** The label of a signature in a list; if there are several, one valid signature is enough. */
   readonly part?: string;
@@ -64,7 +63,6 @@ export interface SignatureScheme {
   readonly decodesUrl?: true;
   /** What the secret is: the key itself or the encoded key, after an optional `whsec_`. */
   readonly key: 'text' | 'base64' | 'hex';
-  /** The place of {id}. */
   readonly id?: Place;
   /** The place of {timestamp}, whose value is checked. */
   readonly timestamp?: Timestamp;
@@ -75,7 +73,6 @@ export interface SignatureScheme {
 /** The prefix of public keys in Standard Webhooks. No other scheme may use one as a secret, because it is not secret. */
 export const publicKeyPrefix = 'whpk_';
 
-/** Returns the scheme that applies with this secret. */
 export function schemeWith(scheme: SignatureScheme, secret: string | undefined): SignatureScheme {
   return scheme.byPublicKey !== undefined && secret?.startsWith(publicKeyPrefix) === true
     ? { ...scheme, ...scheme.byPublicKey }

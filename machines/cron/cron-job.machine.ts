@@ -11,7 +11,6 @@ import { maxTimerMs } from '../base/timer.ts';
 
 interface CronJobInput {
   readonly profile: string;
-  /** The job's id. */
   readonly job: string;
 }
 
@@ -47,7 +46,6 @@ export type Plan =
 
 export type CronJobEvent =
   | { readonly type: 'plan.made'; readonly plan: Plan; readonly atMs: number }
-  /** The job's record has changed. */
   | { readonly type: 'job.changed'; readonly atMs: number }
   | { readonly type: 'job.remove' }
   /** The clock was set. */

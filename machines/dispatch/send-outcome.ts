@@ -50,12 +50,10 @@ export type SendOutcome =
 /** For an empty message on a platform that accepts none (DIS-4). */
 export const nothingToSend = { kind: 'delivered', reason: 'nothing to send' } as const satisfies SendOutcome;
 
-/** Marks a rate limit as one chat's. */
 export function limitedInChat(outcome: Undelivered): Undelivered {
   return outcome.kind === 'rateLimited' ? { ...outcome, ofChat: true } : outcome;
 }
 
-/** The outcome of checking whether the platform accepts the credentials. */
 export type VerifyOutcome =
   /** The platform accepts the credentials; `as` is the account that it reports. */
   | { readonly kind: 'verified'; readonly as?: string }

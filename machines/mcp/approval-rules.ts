@@ -20,7 +20,6 @@ export interface ApprovalRule {
 export interface RuledCall {
   readonly tool: string;
   readonly args: JsonObject;
-  /** The server marks the tool as destructive. */
   readonly destructive: boolean;
   /** The tool as its server lists it. */
   readonly definition: JsonObject;

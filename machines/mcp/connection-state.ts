@@ -11,7 +11,6 @@ type Connection = typeof serverConnectionMachine;
 export type ConnectionSnapshot = ReturnType<ChartRef<Connection>['getSnapshot']>;
 type State = ConnectionSnapshot['value'];
 
-/** The pool of the connections. */
 export type Connections = () => ChartPool<Connection>;
 
 const asleep: ReadonlySet<string> = new Set<State>(['lazy', 'recycling']);

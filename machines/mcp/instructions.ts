@@ -8,7 +8,6 @@ import { cut } from '../base/json.ts';
 import { stripTags } from './strip-tags.ts';
 import { toolPrefix } from './tool-name.ts';
 
-/** The most characters of one server's instructions. */
 const maxServerInstructions = 4_000;
 /** The most characters of them that are read; more than may be kept, as invisible ones do not count. */
 const maxReadInstructions = 4 * maxServerInstructions;

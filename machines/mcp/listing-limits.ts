@@ -9,9 +9,7 @@ import { isJsonObject, type Json } from '../base/json.ts';
 import { cleanTool, mapStrings, stripTags } from './strip-tags.ts';
 import { untrustedWords } from './untrusted-words.ts';
 
-/** The most bytes of one definition. */
 const maxDefinitionBytes = 262_144;
-/** The most bytes of all definitions of one listing. */
 const maxListingBytes = 4_194_304;
 /** The most definitions of one listing: a small one costs more to read than its bytes suggest. */
 const maxDefinitions = 10_000;

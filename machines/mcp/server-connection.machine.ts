@@ -45,7 +45,6 @@ export interface ConnectionContext extends ConnectionInput {
   readonly retryMs: number;
   /** Calls in progress. */
   readonly inFlight: number;
-  /** Whether a call was answered in this session. */
   readonly answered: boolean;
   /** The lifetime is over; the end of the last call in progress closes the session. */
   readonly retiring: boolean;

@@ -13,7 +13,6 @@ export interface LoginInput {
   readonly startedFrom: 'terminal' | 'page';
 }
 
-/** Why a step failed. */
 export interface StepFailure {
   readonly why: string;
   /** The OAuth error code of the authorization server's answer (RFC 6749 §4.1.2.1 and §5.2). */

@@ -30,7 +30,6 @@ interface ScopeSources {
   readonly configured: string | undefined;
   /** The scope that `chooseScope` returned. */
   readonly discovered: string | undefined;
-  /** The metadata of the authorization server. */
   readonly metadata: JsonObject;
   /** The scope of the stored tokens, if the same authorization server issued them. */
   readonly granted: string | undefined;

@@ -141,7 +141,6 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** The CRC of each single byte. */
 const crcOfByte = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
   for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xed_b8_83_20 : 0);

@@ -80,7 +80,6 @@ export function claimsOfEvent({ profile, route, deliveryId, signatureDigest }: J
   });
 }
 
-/** The mark of an event's replays. */
 export function replayMark(eventKey: string): string {
   return `o${eventKey}`;
 }

@@ -17,7 +17,6 @@ type CompiledPattern =
       readonly size: number;
       /** The longest text (UTF-16 units) that is searched. */
       readonly maxTextLength: number;
-      /** Searches for the pattern anywhere in a text. */
       readonly search: (text: string) => PatternVerdict;
     }
   | { readonly ok: false; readonly why: string };

@@ -66,7 +66,6 @@ export interface EventRecord {
   readonly reports?: readonly ReportedStep[] | undefined;
   readonly skills?: readonly string[];
   readonly toolsets?: readonly string[] | undefined;
-  /** The cron job's model. */
   readonly model?: string;
   /** The id of the cron job that it fires, or fails to fire. */
   readonly cronJob?: string;
@@ -169,7 +168,6 @@ export interface DeliveryRecord {
   readonly runKey?: string;
   /** How many deliveries the response has, if several. */
   readonly of?: number;
-  /** The failed run that it reports. */
   readonly failedRun?: string;
   /** The number of this delivery of a response or failed run, from the second on. */
   readonly nth?: number;
@@ -235,7 +233,6 @@ export interface DeliveryRow {
   readonly id: string;
   readonly delivery_id: string;
   readonly target: string;
-  /** The id of the failed run that it reports. */
   readonly failed_run?: string;
   /** What it reports of a run before its end. */
   readonly reports?: Progress['kind'];
@@ -323,7 +320,6 @@ export function claimNames({
   return signatureDigest === undefined ? [ofId] : [ofId, signatureClaim(signatureDigest)];
 }
 
-/** The event that claimed a signature. */
 export type SignatureHolder = Pick<EventRecord, 'deliveryId' | 'route' | 'profile'>;
 
 /** Names the event that claimed the signature; undefined if it has the same id, which is explanation enough. */

@@ -28,7 +28,6 @@ import type { PlanKind, RequestContext } from './webhook-request.machine.ts';
 /** What the rules look up, synchronously. */
 export interface RequestFacts {
   readonly maxBodyBytes: () => number;
-  /** Finds a route by the path as sent. */
   readonly findRoute: (path: string) => CompiledRoute | undefined;
   /** False until the subscriptions have been read, since a route may be missing. */
   readonly routesAreRead: () => boolean;

@@ -22,7 +22,6 @@ import { nthKey } from './responses.ts';
 const maxNameLength = 120;
 const maxReasonLength = 600;
 
-/** Returns the key of a notice's delivery. */
 export function noticeKey(runKey: string, nth?: number): string {
   return nthKey(`${runKey}.failed`, nth);
 }
@@ -90,7 +89,6 @@ function line(text: string, limit: number): string {
 }
 
 interface ProgressPlace {
-  /** The key of the event. */
   readonly eventKey: string;
   readonly event: Omit<EventRecord, 'work'>;
   readonly nowMs: number;

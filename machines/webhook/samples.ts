@@ -268,7 +268,6 @@ function schemeOf({ sender, signature }: SampleToSign['route'], platform: Source
   return (sender ?? platform) === 'gitlab' ? schemes[1] : schemes[0];
 }
 
-/** The template with its id placeholder filled in. */
 function filled(template: Json, id: string): Json {
   if (typeof template === 'string') {
     const number = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);

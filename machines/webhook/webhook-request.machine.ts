@@ -100,7 +100,6 @@ export type RequestEvent =
   | { readonly type: 'delivery.settled'; readonly delivered: boolean; readonly reason?: string };
 
 export interface ScriptInput {
-  /** The request's id. */
   readonly id: string;
   readonly route: Route;
   readonly payload: JsonObject;

@@ -64,7 +64,6 @@ export function roomFor(memory: Memory, queue?: string): number {
   return Math.max(0, Math.min(share - own, max - total));
 }
 
-/** The queues that have no room. */
 export function fullQueues(memory: Memory): readonly string[] {
   return isDivided(memory) ? [...memory.queues.keys()].filter((queue) => roomFor(memory, queue) === 0) : [];
 }

@@ -38,7 +38,6 @@ export interface ControlClient {
   readonly ask: Ask;
   /** The same for a method that is known only at run time. */
   call(method: string, params?: JsonObject): Promise<Json>;
-  /** Calls back with each notification of this name. */
   on<Name extends keyof Notices>(name: Name, listener: (params: Notices[Name]) => void): void;
   /** Calls back with each notification, until the returned function is called. */
   onNotification(listener: (method: string, params: JsonObject) => void): () => void;

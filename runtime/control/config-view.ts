@@ -126,7 +126,6 @@ export function eachText(value: Json, change: (text: string) => string): Json {
   return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, eachText(held, change)]));
 }
 
-/** The name of a profile's file in findings. */
 export function configFile(profile: ProfileName): string {
   return profile === defaultProfile ? 'config.yaml' : `profiles/${profile}/config.yaml`;
 }

@@ -133,7 +133,6 @@ interface Contract {
     result: OutgoingRow | Swept | Bulk;
   };
   'deliveries.list': { params: Partial<DeliveryQuery>; result: readonly OutgoingRow[] };
-  /** The progress of several deliveries. */
   'deliveries.progress': { params: { readonly ids: readonly string[] }; result: BulkProgress };
   'deliveries.retry': {
     params: (DeliveryChoice | BulkChoice) & { readonly force?: boolean };

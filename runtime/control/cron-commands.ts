@@ -37,7 +37,6 @@ interface Found {
 }
 
 const nextDue = createNextDue();
-/** Bytes of a job's id. */
 const idBytes = 6;
 const shownTimes = 5;
 const defaultRows = 10;

@@ -246,7 +246,6 @@ export async function unsubscribe({ sources }: RoutedHome, name: string, profile
   got(await store.update((text) => editSubscriptions(text, name, undefined)));
 }
 
-/** A profile's name from a flag. */
 export function profileOf(text: unknown): ProfileName {
   if (text === undefined || text === null || text === '') return defaultProfile;
   return profileName(String(text)) ?? refuse('profile-name', `"${String(text)}" is no profile name`);

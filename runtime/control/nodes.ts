@@ -219,7 +219,6 @@ function leftBy({ node }: Neighbour, thrown: unknown): Json {
   return { cancelled: 0, left: 1, refusals: [{ id: node, code: thrown.code, error: thrown.message }] };
 }
 
-/** The gateway of this name or session. */
 function meantNode(node: string, nodes: readonly Neighbour[]): Neighbour {
   const named = nodes.filter((one) => one.node === node || one.session === node);
   const [meant] = named;

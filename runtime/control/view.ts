@@ -80,7 +80,6 @@ export interface DaemonView extends RunHistory, EventView {
     isHandshakeShown?: boolean,
     acts?: boolean,
   ): Promise<HistoryDetail | undefined>;
-  /** Searches the events of the history. */
   readonly events: SearchEvents;
   /** The counts of the history's events over a range, by route. */
   readonly countRoutes: EventStats['countRoutes'];

@@ -18,7 +18,6 @@ import { type PlanPorts, planOf } from './plan.ts';
 interface CronJobPorts extends PlanPorts {
   /** Starts a run that is on disk. */
   readonly open: (opened: Opened) => void;
-  /** Reports that a run of a job is in flight. */
   readonly began: (context: CronJobContext, run: string) => void;
   /** Reports that a run has ended at another gateway; its chart is informed. */
   readonly finished: (run: string) => void;

@@ -50,7 +50,6 @@ export async function factsOf(
   return { key, event, run, delivery, status: isRetrying ? 'retrying' : status };
 }
 
-/** Returns the counted fields of an event. */
 export function countedOf({ key, event, run, delivery, status }: EventFacts): CountedEvent {
   const tookMs = tookOf({ event, run, delivery, status });
   return {

@@ -7,7 +7,6 @@ import { addDuration, addDurations, type Durations, percentilesOf } from '../../
 import { type EventOutcome, eventOutcomes, outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import type { EventCounts } from '../control/contract/events.ts';
 
-/** The counted fields of one event. */
 export interface CountedEvent {
   readonly key: string;
   /** `profile/route`. */
@@ -44,7 +43,6 @@ export function unite(parts: Iterable<Sums>): Sums {
   return all;
 }
 
-/** Returns one sum of all routes. */
 export function allRoutes(sums: Sums): Sum {
   const all = newSum();
   for (const sum of sums.values()) addTo(all, sum);

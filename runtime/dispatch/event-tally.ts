@@ -37,7 +37,6 @@ export interface Tally extends Pick<EventCells, 'find' | 'known' | 'sums'> {
    * @returns the time from which on everything is counted; the start of the range if the reading got there
    */
   settle(range: TimeRange, maxMs: number): Promise<number>;
-  /** Records the changes of a commit. */
   landed(writes: readonly Write[]): void;
   /** Records that the state of runs has changed without a commit. */
   changed(works: Iterable<string>): void;

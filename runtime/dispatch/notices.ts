@@ -22,7 +22,6 @@ import type { RecordPorts } from './written.ts';
 export interface NoticePorts extends RecordPorts {
   /** Redacts secrets, because the text leaves the gateway. */
   readonly redact: (text: string) => string;
-  /** The number of the next delivery. */
   readonly nextOrder: () => number;
   /** True while there are so many deliveries in memory that one that waits stays on disk. */
   readonly crowded: (record: DeliveryRecord) => boolean;

@@ -25,7 +25,6 @@ const networkDisks: ReadonlyMap<number, string> = new Map([
 
 /** Free space of a disk. */
 interface Room {
-  /** The number of the disk. */
   readonly disk: number;
   readonly bytes: number;
   readonly files: number;

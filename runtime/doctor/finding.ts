@@ -73,7 +73,6 @@ export type Trouble = Exclude<Finding, { readonly level: 'good' }>;
 
 /** The input of the checks. */
 export interface Examined {
-  /** As this shell's environment has it. */
   readonly home: LoadedHome;
   /** Findings of the configuration, as the environment of the running gateway has it, if one runs. */
   readonly diagnostics: readonly Diagnostic[];

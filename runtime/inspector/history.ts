@@ -7,7 +7,6 @@
 import type { EventRow, StepRow } from '../control/contract/wire.ts';
 
 export interface History {
-  /** The number of the next step. */
   nextSeq(): number;
   keep(steps: readonly StepRow[]): void;
   /** The newest steps, oldest first. */

@@ -224,7 +224,6 @@ async function serve(request: IncomingMessage, response: ServerResponse, ports: 
   await answer(request, response, { ...ports, asked, session: verdict.session });
 }
 
-/** Answers a request that was let in. */
 async function answer(
   request: IncomingMessage,
   response: ServerResponse,

@@ -58,7 +58,6 @@ export interface PageSessions {
   onEnd(claim: SessionClaim, end: () => void): () => void;
   /** Ends a session and its open responses. Resolves with whether the sessions' file was written. */
   end(claim: SessionClaim): Promise<boolean>;
-  /** Ends all sessions and links. */
   endAll(): Promise<EndedSessions>;
 }
 

@@ -8,7 +8,6 @@ import type { AnyActorRef, InspectionEvent } from 'xstate';
 import type { Watched } from '../../machines/base/lean-actor.ts';
 import { systemInternals } from '../../machines/base/xstate-internals.ts';
 
-/** A microstep with the fields that xstate's types hide. */
 export interface Microstep {
   readonly type: '@xstate.microstep';
   readonly actorRef: AnyActorRef;

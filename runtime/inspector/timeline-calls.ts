@@ -66,7 +66,6 @@ export function questionPhases({ stateOf, ...work }: Living): Phase[] {
   });
 }
 
-/** Returns the commands that answer a question. */
 export function answerCommands({ id, kind }: WaitingQuestion): string {
   const yes = `\`agent approvals approve ${id}${kind === 'form' ? " --values '{…}'" : ''}\``;
   return kind === 'form'

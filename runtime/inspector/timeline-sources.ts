@@ -15,7 +15,6 @@ export interface WorkOfRun {
   /** Settled calls that are still in memory. */
   readonly calls: readonly CallMemo[];
   readonly callsUnderWay: readonly CallUnderWay[];
-  /** Questions that wait for a person. */
   readonly questions: readonly WaitingQuestion[];
 }
 

@@ -32,7 +32,6 @@ interface WatcherPorts {
   readonly nowMs: () => number;
 }
 
-/** The version of the records' shape. */
 const shapeVersion = '0.7.1';
 const maxIntroduced = 2_000;
 

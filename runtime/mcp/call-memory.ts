@@ -92,7 +92,6 @@ function createRing(max: number): Ring {
   };
 }
 
-/** Returns the memo of a call that has ended. */
 export function memoOf(
   { id, name, profile, server, run, fault, tries }: CallOutput,
   {

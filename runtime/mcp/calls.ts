@@ -67,7 +67,6 @@ export interface LiveCall {
   tool: RegisteredTool | undefined;
   result: ShapedResult | undefined;
   approval: string | undefined;
-  /** The answered question to a person. */
   question: CallQuestion | undefined;
   /** Cancels what was last sent; no effect once that is answered. */
   abandon: (() => void) | undefined;

@@ -27,7 +27,6 @@ interface ReconcilePorts {
   readonly removed: (profile: string, server: string) => void;
   /** Called when the configuration has been applied. */
   readonly applied: () => void;
-  /** Closes all sessions. */
   readonly closeSessions: () => Promise<void>;
   /** Decides when a crashed connection is spawned again. */
   readonly respawns: Respawns;
@@ -42,7 +41,6 @@ export interface Reconcile {
   rules(profile: string, server: string): readonly ApprovalRule[];
   /** The keys of the connections, in the order of the configuration. */
   keys(): readonly string[];
-  /** Called when a connection has ended. */
   ended(key: string): void;
   /** Called when the chart of a connection has crashed. */
   crashed(key: string, error: unknown): void;

@@ -215,7 +215,6 @@ function collisionsOf(server: string, collisions: readonly NameCollision[]): str
   return own.length <= maxCollisions ? words : [...words, `${own.length - maxCollisions} more names are taken`];
 }
 
-/** Filters and names the tools of a listing. */
 export function toolsOf(settings: ServerSettings, listing: Listing): OwnTools {
   const { tools, leftOut = [], leftOutNames = [], capabilities } = listing;
   const natives = tools.map(({ name }) => String(name));

@@ -36,7 +36,6 @@ export interface ServerRequests {
   get(id: string): LiveServerRequest | undefined;
   /** The times of a server's admitted model requests in the last minute, by the steady clock. */
   recent(profile: string, server: string): number[];
-  /** How many forms of a server wait for a person. */
   waiting(profile: string, server: string): number;
   /** How many forms of its server without a call wait for a person; 0 if the request belongs to a call. */
   unbidden(id: string): number;

@@ -84,7 +84,6 @@ export interface Servers {
   /** The name of this gateway in listings of a profile's tools. */
   gateway(profile: string): string;
   serves(profile: string): boolean;
-  /** The folder of a profile's server logs. */
   logFolder(profile: string): string;
 }
 

@@ -40,7 +40,6 @@ interface SessionsPorts {
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
   readonly registry: (profile: string) => Registry;
   readonly cache: (profile: string) => SchemaCache;
-  /** The folder of the servers' logs. */
   readonly logFolder: (profile: string) => string;
   readonly requests: (profile: string, server: string) => RequestHandlers;
   /** Present if several gateways share a database. */
@@ -96,7 +95,6 @@ function preferringInstalled(settings: ServerSettings): ServerSettings {
   return { ...settings, transport: { ...transport, env: { npm_config_prefer_offline: 'true', ...transport.env } } };
 }
 
-/** The key of a connection in its pool. */
 export function connectionKey(profile: string, server: string): string {
   return inProfile(server, profile);
 }

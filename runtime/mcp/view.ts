@@ -31,7 +31,6 @@ export interface McpView extends Pick<Approvals, 'answer' | 'answered' | 'onAnsw
   list(): readonly ServerRow[];
   /** The calls of a server in the last hour. */
   callsOf(row: Pick<ServerRow, 'name' | 'profile'>): Recent;
-  /** The number of connections by state. */
   states(): Readonly<Record<string, number>>;
   tools(profile: string, server?: string): readonly ToolRow[];
   call(request: CallRequest): Promise<CallAnswer>;
@@ -47,7 +46,6 @@ export interface McpView extends Pick<Approvals, 'answer' | 'answered' | 'onAnsw
   readonly offers: Offers;
   /** The servers' instructions, of those with a tool that the caller may use; undefined if there are none. */
   instructions(profile: string, allows: (tool: ServerTool) => boolean): string | undefined;
-  /** The name of this gateway in listings of a profile's tools. */
   gateway(profile: string): string;
   /** This gateway, and the others that the tools which the caller may use come from. */
   gateways(profile: string, allows: (tool: ServerTool) => boolean): readonly string[];

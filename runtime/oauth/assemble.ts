@@ -31,7 +31,6 @@ interface LoginHalfPorts {
   readonly device: () => ChartPool<typeof deviceLoginMachine>;
   readonly compiling: CompileOptions;
   readonly redactor: Pick<Redactor, 'learnNext'>;
-  /** The credentials of a server have changed. */
   readonly changed: (profile: string, server: string) => void;
   readonly nowMs: () => number;
   readonly log: Logger;

@@ -52,7 +52,6 @@ interface LoginServicePorts {
   readonly logins: Logins;
   readonly credentials: (profile: string) => Credentials;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
-  /** The credentials of a server have changed. */
   readonly changed: (profile: string, server: string) => void;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;

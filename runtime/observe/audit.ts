@@ -19,7 +19,6 @@ export type Asker = Pick<AuditRow, 'who' | 'from'>;
 /** The author for requests on the daemon's control socket: all its clients are the home's owner. */
 export const atTerminal: Asker = { who: 'owner', from: 'terminal' };
 
-/** A sign-in or a sign-out of the page. */
 interface SessionChange {
   readonly what: 'signed in' | 'signed out';
   /** A configured user. Other names are not recorded: such a text may be a password in the wrong field. */

@@ -107,7 +107,6 @@ export function countRestarts(root: AnyActorRef, metrics: Metrics): void {
   });
 }
 
-/** The keeper with its commits counted and timed. */
 export function timedKeeper(keeper: JournalKeeper, metrics: Metrics): JournalKeeper {
   const committed = metrics.series('agent_journal_commits_total', 'committed');
   const duration = metrics.series('agent_journal_commit_duration_seconds');

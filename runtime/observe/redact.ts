@@ -234,7 +234,6 @@ function isMasked(key: string, value: unknown): boolean {
   return isSecretName(key) && !(typeof value === 'number' && /tokens$/i.test(key));
 }
 
-/** Whether the name is that of a secret. */
 export function isSecretName(key: string): boolean {
   return secretKey.test(key.replace(/([a-z0-9])([A-Z])/g, '$1_$2'));
 }

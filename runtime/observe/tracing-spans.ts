@@ -21,7 +21,6 @@ interface TracedRequest {
 }
 
 export interface EventTraces {
-  /** Begins the span of a request. */
   begin(live: TracedRequest, startMs: number): void;
   /** The trace that is stored with the event: its own span, or the one that its sender named. */
   traceparentOf(live: TracedRequest | undefined): string | undefined;

@@ -22,7 +22,6 @@ interface TracingPorts {
 }
 
 export interface Tracing {
-  /** Whether spans are made. */
   isOn(): boolean;
   /** Begins a span; undefined while none are made. */
   begin(start: Omit<SpanStart, 'startMs'> & { readonly startMs?: number }): TracedSpan | undefined;

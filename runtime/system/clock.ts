@@ -11,7 +11,6 @@ interface Clock {
 
 export interface TimerHandle {
   fire: (() => void) | undefined;
-  /** The tick at which it is due. */
   readonly dueTick: number;
   previous: TimerHandle | undefined;
   next: TimerHandle | undefined;

@@ -42,7 +42,6 @@ export function timeKey(atMs: number): string {
   return Math.max(0, Math.floor(atMs)).toString(36).padStart(timeWidth, '0');
 }
 
-/** The time at which a key was made. */
 export function timeOfKey(key: string): number {
   return Number.parseInt(key.slice(0, timeWidth), 36);
 }

@@ -9,7 +9,6 @@ const root = import.meta.url.slice(0, import.meta.url.lastIndexOf('/dist/') + 1)
 
 /** The `agent` executable, to be run by Node. */
 export const mainFile = fileURLToPath(new URL('dist/cli/main.js', root));
-/** The built page of the inspector. */
 export const pageFolder = fileURLToPath(new URL('dist/runtime/inspector/page', root));
 /** The home that the first start copies. */
 export const exampleHomeFolder = fileURLToPath(new URL('docs/example-home', root));

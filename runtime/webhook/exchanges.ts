@@ -122,7 +122,6 @@ export function requestDetailsOf(
   };
 }
 
-/** The fields of an event's record that say what it replays. */
 export function replayed({ replay }: RequestContext): Pick<EventRecord, 'replayOf' | 'isEdited' | 'isDry'> {
   if (replay === undefined) return notReplayed;
   return { replayOf: replay.of, isEdited: replay.isEdited, isDry: replay.isDry };

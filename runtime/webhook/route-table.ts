@@ -24,7 +24,6 @@ interface RouteTable {
   isComplete(): boolean;
   /** The compiled form of a route, even if a reload has replaced the route meanwhile. */
   compiled(route: Route): CompiledRoute;
-  /** The route of a profile by its name. */
   named(profile: string, name: string): RouteWithSecret | undefined;
   replace(sources: RouteSources): void;
   /** Rises when the routes have changed since the last call. */

@@ -87,7 +87,6 @@ interface Webhooks
   routesVersion(): number;
   /** Whether the HTTP server listens by these settings, or is closed if they disable it. */
   listensAs(settings: Settings): boolean;
-  /** The HTTP server that listens. */
   httpServer(): HttpServer | undefined;
   /** Recovers the work of the journal. */
   resume(): Promise<void>;

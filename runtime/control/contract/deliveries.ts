@@ -62,7 +62,6 @@ export interface FailureGroupRow extends Omit<FailureGroup, 'firstMs' | 'lastMs'
 
 export interface FailureRow {
   readonly id: string;
-  /** The key of its event. */
   readonly event_key: string;
   readonly route: string;
   readonly event: string;

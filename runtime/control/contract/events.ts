@@ -27,7 +27,6 @@ export interface ReplayEdit {
   readonly dry?: boolean;
 }
 
-/** An event of the history. */
 export interface HistoryRow extends EventSummary {
   /** The journal's key, which is unique even if delivery ids repeat. */
   readonly key: string;
@@ -57,7 +56,6 @@ export interface ReplayedEvents extends Omit<Sweep, 'done'> {
 /** Events by outcome. Refused and unconfirmed ones count as failed, unfinished ones as open. */
 export type EventCounts = Readonly<Record<EventOutcome, number>>;
 
-/** The events of a span of time. */
 export interface EventBucket extends EventCounts {
   /** The start of the span. */
   readonly at: string;
@@ -82,7 +80,6 @@ export interface CountedEvents {
   readonly p95_ms?: number;
 }
 
-/** The counts of one route. */
 export interface CountedRoute extends Omit<CountedEvents, 'from' | 'to' | 'bucket_ms' | 'counted_from'> {
   readonly route: string;
   readonly profile: string;
@@ -122,7 +119,6 @@ export interface FoundEvents extends SearchedEvents {
   readonly oldest_at?: string;
 }
 
-/** Changes to the events that match a search. */
 export interface EventNews extends SearchedEvents {
   /** New rows, and changed ones among the newest and the unfinished rows. */
   readonly rows: readonly EventFound[];

@@ -27,7 +27,6 @@ export interface ListenerStatus {
 }
 
 export interface WebhookStatus extends ListenerStatus {
-  /** The HTTP server that listens. */
   readonly server?: 'uWebSockets.js' | 'node:http';
   /** Why uWebSockets.js is not used, or what it does not take. */
   readonly server_remark?: string;

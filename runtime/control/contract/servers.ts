@@ -51,7 +51,6 @@ export interface ServerRow {
   readonly state: string;
   readonly transport: string;
   readonly era: string | null;
-  /** Number of registered tools. */
   readonly tools: number;
   readonly since: string;
   /** Calls that ended in the last hour, and the median of the durations of those without a failure. */
@@ -162,7 +161,6 @@ export type ProbeReport =
         readonly asks: boolean;
         readonly read_only: boolean;
       }[];
-      /** Number of tools that the filter leaves out. */
       readonly filtered?: number;
       /** The tools that are left out, and why, and the patterns of the filter that match none. */
       readonly left_out?: readonly string[];

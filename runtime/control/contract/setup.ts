@@ -42,7 +42,6 @@ export interface Setup {
   readonly reachable: boolean;
   readonly home: string;
   readonly runner: string;
-  /** Agent programs on PATH. */
   readonly agents: readonly {
     readonly program: string;
     readonly title: string;

@@ -20,7 +20,6 @@
 
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 
-/** One running actor as a flat row. */
 export interface ActorRow {
   /** Its address, such as `requests/0mg…` or `gateway/runs`; unique among the running actors. */
   readonly id: string;
@@ -62,7 +61,6 @@ export interface ActorFacts {
   /** The caller, or who asked. */
   readonly by?: string;
   readonly attempt?: number;
-  /** A connection's registered tools. */
   readonly tools?: number;
   /** Calls of a connection without an answer yet, or events that a batch has gathered. */
   readonly waiting?: number;

@@ -41,7 +41,6 @@ export const emptyForm: ServerForm = {
 
 export type FormFaults = Readonly<Partial<Record<'name' | 'command' | 'url' | 'values' | 'general', string>>>;
 
-/** Returns the form of an existing entry. */
 export function formOf(name: string, entry: JsonObject): ServerForm {
   const isUrl = entry.command === undefined && entry.url !== undefined;
   const args = Array.isArray(entry.args) ? entry.args.map(String) : [];
@@ -153,7 +152,6 @@ export function changesOfForm(
   return { changes };
 }
 
-/** Returns the form's field for a fault that the daemon reports. */
 export function faultsOf(why: string, field = ''): FormFaults {
   const [key] = field.split('.');
   switch (key) {

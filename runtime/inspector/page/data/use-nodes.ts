@@ -17,7 +17,6 @@ export function useNodes(): Asking<readonly NodeRow[]> {
   return asking;
 }
 
-/** The database that the gateways share. */
 export function useDatabase(): Asking<Result<'gateway.database'>> {
   const asking = useAsked('database', () => call('gateway.database'));
   useAgain(asking, databaseRestMs);

@@ -33,7 +33,6 @@ import { Bars, type Bucket } from '../parts/plot.tsx';
 import { SubscriptionDialog } from './routes-subscription.tsx';
 import { type RouteChosen, RouteTest } from './routes-test.tsx';
 
-/** How a route's mark is drawn and named. */
 export const routeMarks: Readonly<Record<RouteMark, readonly [MarkName, string]>> = {
   healthy: ['healthy', 'Healthy'],
   retrying: ['retrying', 'Retrying'],

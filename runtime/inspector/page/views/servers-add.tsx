@@ -307,7 +307,6 @@ function useWork({ left: _, ...form }: ServerForm) {
       setTested({ key, report });
       return report;
     },
-    /** Discards the faults of what was changed. */
     forget(changes: Partial<ServerForm>) {
       const { faults } = answered;
       const own = 'values' in changes ? 'values' : Object.keys(changes)[0];
