@@ -5,7 +5,8 @@
 
 import type { RunAccount } from '../machines/agent/transcript.ts';
 import type { JsonObject } from '../machines/base/json.ts';
-import type { PartlySent, SendOutcome } from '../machines/dispatch/send-outcome.ts';
+import type { SendOutcome } from '../machines/dispatch/send-outcome.ts';
+import type { DeliveryRecord } from '../machines/webhook/record.ts';
 import type { RunReport } from '../machines/webhook/run-report.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -74,16 +75,9 @@ export interface PiecePace {
   limited(forMs: number): void;
 }
 
-export interface DeliveryRequest {
-  readonly deliveryId: string;
-  readonly profile: string;
-  /** When it was written, in Unix milliseconds; the same in each attempt. */
-  readonly queuedAtMs?: number;
-  readonly text: string;
-  /** `deliver_extra`, rendered; the target reads `chat_id`, `repo` and so on. */
-  readonly extra: JsonObject;
-  /** The part that an earlier attempt has delivered. */
-  readonly sent?: PartlySent;
+export interface DeliveryRequest
+  extends Pick<DeliveryRecord, 'deliveryId' | 'profile' | 'text' | 'extra' | 'sent'>,
+    Partial<Pick<DeliveryRecord, 'queuedAtMs'>> {
   /** Where an earlier attempt began to deliver it; the rest goes to the same place. */
   readonly begunAt?: string;
   /** If absent, pieces are sent as fast as the platform answers. */

@@ -11,7 +11,8 @@ import { isTooDeep, parseObject } from '../../machines/base/read-json.ts';
 import type { Era } from '../../machines/mcp/era.ts';
 import { boundInstructions } from '../../machines/mcp/instructions.ts';
 import { type Probe, readProbeFailure } from '../../machines/mcp/lifetime.ts';
-import { isOfferList, type ListName, listNames, type Offered, type OfferMethod } from '../../machines/mcp/offers.ts';
+import { isOfferList, type ListName, listNames, type OfferMethod } from '../../machines/mcp/offers.ts';
+import type { CachedDiscovery } from '../../machines/mcp/schema-cache.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import type { Utility } from '../../machines/mcp/tool-name.ts';
 import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
@@ -31,21 +32,9 @@ import { askOffer, asToolResult, methodOf } from './utility-tools.ts';
 import { resultChecks } from './validate-arguments.ts';
 
 /** What a server offers, from its last listing. */
-export interface Listing {
-  /** The admitted tools; invisible characters are removed from their texts and schemas. */
-  readonly tools: readonly JsonObject[];
-  /** Which of its tools are left out, and why; absent if none. */
-  readonly leftOut?: readonly string[];
-  /** The names of all of these; absent if they are unknown or too many. */
-  readonly leftOutNames?: readonly string[];
-  readonly capabilities: JsonObject;
-  readonly instructions?: string;
+export interface Listing extends Omit<CachedDiscovery, 'fingerprint' | 'savedAtMs'> {
   /** The gateways that its tools come from; absent if they come from none. */
   readonly gateways?: readonly string[];
-  /** In a cached listing, the last answers to clients about resources and prompts. */
-  readonly offered?: Offered;
-  /** How long the server declares the list valid. */
-  readonly ttlMs?: number;
 }
 
 export interface SessionFacts {

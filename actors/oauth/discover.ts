@@ -20,16 +20,12 @@ import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import { chooseScope } from '../../machines/oauth/scope.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
 import { plainWords, RedirectFailure } from '../mcp/connect-errors.ts';
+import type { StoredServer } from './credentials.store.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 import { plainFetch, UnreadFailure } from './plain-fetch.ts';
 import { schemaWords } from './schema-words.ts';
 
-export interface Discovery {
-  readonly authorizationServerUrl: string;
-  /** Empty if the server has none. */
-  readonly metadata: JsonObject;
-  readonly issuer: string;
-  readonly resource?: string;
+export interface Discovery extends StoredServer {
   readonly scope?: string;
 }
 

@@ -13,15 +13,12 @@ import type { OauthClient } from '../../machines/oauth/client-identity.ts';
 import { recordOf, type TokenRecord } from '../../machines/oauth/token-record.ts';
 import { isTroubled, readTokenRefusal } from '../../machines/oauth/token-refusal.ts';
 import { clientSecrets, withoutSecrets } from '../../machines/oauth/without-secrets.ts';
+import type { StoredServer } from './credentials.store.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 import { plainFetch } from './plain-fetch.ts';
 import { schemaWords } from './schema-words.ts';
 
-export interface TokenEndpoint {
-  readonly authorizationServerUrl: string;
-  readonly metadata: JsonObject;
-  readonly issuer: string;
-  readonly resource?: string;
+export interface TokenEndpoint extends StoredServer {
   readonly client: OauthClient;
   /** The server that the tokens are for. */
   readonly url?: string;

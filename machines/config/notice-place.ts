@@ -4,6 +4,7 @@
  */
 
 import type { JsonObject } from '../base/json.ts';
+import type { Route } from './route.ts';
 import { canonicalTarget } from './targets.ts';
 
 export interface NoticePlace {
@@ -12,12 +13,7 @@ export interface NoticePlace {
   readonly extra: JsonObject;
 }
 
-export interface NoticeKeys {
-  readonly deliver: string;
-  readonly deliverExtra: JsonObject;
-  readonly onFailure?: string;
-  readonly onFailureExtra?: JsonObject;
-}
+export type NoticeKeys = Pick<Route, 'deliver' | 'deliverExtra' | 'onFailure' | 'onFailureExtra'>;
 
 /**
  * Returns where the notices of a route or cron job are sent; undefined without `on_failure`. Without its own extra, a notice

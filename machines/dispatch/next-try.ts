@@ -37,11 +37,8 @@ export interface Attempt {
 }
 
 /** The state of a delivery that has not arrived. */
-interface Standing {
+interface Standing extends Pick<TryHistory, 'failures' | 'unsureSinceMs' | 'sent'> {
   readonly reason: string;
-  readonly failures: number;
-  readonly unsureSinceMs?: number;
-  readonly sent?: PartlySent;
 }
 
 type NextTry =

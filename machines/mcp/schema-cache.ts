@@ -14,9 +14,9 @@ export interface CachedDiscovery {
   readonly savedAtMs: number;
   /** The list's time to live as given by the server; absent if it gives none. */
   readonly ttlMs?: number;
-  /** Every tool of the server, before filtering. */
+  /** Every admitted tool of the server, before filtering; invisible characters are removed from its texts and schema. */
   readonly tools: readonly JsonObject[];
-  /** Which tools were left out, and why. */
+  /** Which tools were left out, and why; absent if none. */
   readonly leftOut?: readonly string[];
   readonly leftOutNames?: readonly string[];
   readonly capabilities: JsonObject;

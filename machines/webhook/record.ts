@@ -181,6 +181,7 @@ export interface DeliveryRecord {
   readonly target: string;
   readonly status: (typeof deliveryStatuses)[number];
   readonly text: string;
+  /** `deliver_extra`, rendered; the target reads `chat_id`, `repo` and so on. */
   readonly extra: JsonObject;
   /** The chat of the last attempt: its own, else the target's home channel. */
   readonly chat?: string;

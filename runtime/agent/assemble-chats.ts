@@ -1,26 +1,19 @@
 /** Assembles the chats: their table, and their chart with its effects. A turn uses the tools of the profile's servers. */
 
-import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
-import type { LoadedHome } from '../../actors/config/load-config.ts';
-import type { Logger } from '../../actors/ports.ts';
+import { type AnyActorLogic, fromPromise } from 'xstate';
 import { type ChatContext, chatSessionMachine } from '../../machines/agent/chat-session.machine.ts';
 import { noSpending } from '../../machines/agent/spending.ts';
-import type { CompileOptions } from '../../machines/base/compile.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { AgentSettings } from '../../machines/config/settings.ts';
+import type { SharedPorts } from '../config/shared-ports.ts';
 import type { Servers } from '../mcp/servers.ts';
 import { createChartPool, poolUnder } from '../system/pools.ts';
 import type { ChatTurnPorts } from './chat-turn.ts';
 import { type ChatView, createChats, type LiveChat, type TurnOutcome } from './chats.ts';
 
-interface ChatPorts {
-  readonly root: () => AnyActorRef;
-  readonly home: () => LoadedHome;
+interface ChatPorts extends Pick<SharedPorts, 'root' | 'home' | 'compiling' | 'nowMs' | 'log'> {
   readonly servers: () => Pick<Servers, 'registry' | 'calls' | 'approvals' | 'settled'>;
-  readonly compiling: CompileOptions;
   readonly redact: (text: string) => string;
-  readonly nowMs: () => number;
-  readonly log: Logger;
 }
 
 /** How long a turn waits for servers that have never been connected yet. */

@@ -4,15 +4,13 @@
  * @see CRN-1 in docs/specification.md
  */
 
-import type { AnyActorLogic, AnyActorRef } from 'xstate';
-import type { LoadedHome } from '../../actors/config/load-config.ts';
+import type { AnyActorLogic } from 'xstate';
 import { createFireCronJob } from '../../actors/cron/fire-cron-job.ts';
 import { createNextDue, knowsZone } from '../../actors/cron/next-due.ts';
-import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { JobFinding, Opened } from '../../actors/webhook/claim-delivery.ts';
-import type { CompileOptions } from '../../machines/base/compile.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
+import type { SharedPorts } from '../config/shared-ports.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
 import type { NextId } from '../system/ids.ts';
 import { createChartPool, poolUnder } from '../system/pools.ts';
@@ -21,9 +19,9 @@ import { findingOf } from './job-outlook.ts';
 import { type CronSchedule, type CronSchedulePorts, createCronSchedule } from './schedule.ts';
 import { type CronView, createCronView } from './view.ts';
 
-interface CronHalfPorts extends Required<Pick<CronSchedulePorts, 'steadyMs' | 'every'>> {
-  readonly root: () => AnyActorRef;
-  readonly home: () => LoadedHome;
+interface CronHalfPorts
+  extends Pick<SharedPorts, 'root' | 'home' | 'compiling' | 'nowMs' | 'steadyMs' | 'log'>,
+    Required<Pick<CronSchedulePorts, 'every'>> {
   readonly keeper: JournalKeeper;
   /** False while so many runs wait in memory that further ones stay on disk. */
   readonly hasRoom: (run: RunPlace) => boolean;
@@ -33,9 +31,6 @@ interface CronHalfPorts extends Required<Pick<CronSchedulePorts, 'steadyMs' | 'e
   /** Redacts secrets in the rows that people read. */
   readonly redact: <Row extends object>(row: Row) => Row;
   readonly seenRun: SeenRun;
-  readonly compiling: CompileOptions;
-  readonly nowMs: () => number;
-  readonly log: Logger;
 }
 
 export interface CronHalf {

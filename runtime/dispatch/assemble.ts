@@ -5,26 +5,20 @@
  */
 
 import { setMaxListeners } from 'node:events';
-import type { AnyActorRef } from 'xstate';
-import type { LoadedHome } from '../../actors/config/load-config.ts';
 import { createPlaces } from '../../actors/dispatch/places.ts';
 import { createAnswerAtOnce, createRunAgent } from '../../actors/dispatch/run-agent.ts';
-import type { Logger } from '../../actors/ports.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { createRecordWriter } from '../../actors/store/record-writer.ts';
 import { createBatches } from '../../actors/webhook/batches.ts';
 import { ChurnMap } from '../../machines/base/churn-map.ts';
-import type { CompileOptions } from '../../machines/base/compile.ts';
 import { groupContext } from '../../machines/webhook/coalescing-group.machine.ts';
 import { runAsSeen } from '../../machines/webhook/interruption.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { deliveryQueue, runQueue } from '../../machines/webhook/work-queue.ts';
 import type { ProfileServices } from '../agent/profile-tools.ts';
+import type { SharedPorts } from '../config/shared-ports.ts';
 import type { DeliveryService } from '../control/contract/deliveries.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
-import type { Metrics } from '../observe/metrics.ts';
-import type { Redactor } from '../observe/redact.ts';
-import type { Tracing } from '../observe/tracing.ts';
 import { createRunTraces } from '../observe/tracing-spans.ts';
 import type { NextId } from '../system/ids.ts';
 import { createChartPool } from '../system/pools.ts';
@@ -53,29 +47,18 @@ import { logDelivery, logUnforeseen } from './work-log.ts';
 import { createWorkMemory } from './work-memory.ts';
 import type { RecordPorts } from './written.ts';
 
-export interface WorkPorts {
-  readonly root: () => AnyActorRef;
-  /** The home as it was last read. */
-  readonly home: () => LoadedHome;
+export interface WorkPorts extends Omit<SharedPorts, 'paths'> {
   /** What a profile provides to its routes; undefined if the profile is not configured. */
   readonly servicesOf: (profile: string) => ProfileServices | undefined;
   readonly routeLimit: RouteLimit;
   readonly runFinished: (key: string) => void;
   readonly keeper: JournalKeeper;
   readonly nextId: NextId;
-  readonly redactor: Redactor;
-  readonly compiling: CompileOptions;
-  readonly metrics: Metrics;
-  readonly tracing: Tracing;
-  readonly nowMs: () => number;
   /** Calls back when a run begins or stops waiting for a person; returns the function that ends this. */
   readonly whileAsked: (run: string, changed: (waits: boolean) => void) => () => void;
-  /** Milliseconds that only rise. */
-  readonly steadyMs: () => number;
   readonly every: Every;
   /** How many runs, and how many deliveries, may be in memory; 10,000 unless given. */
   readonly maxWaiting?: number | undefined;
-  readonly log: Logger;
 }
 
 export type WorkHalf = ReturnType<typeof assembleWork>;

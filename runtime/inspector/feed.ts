@@ -8,12 +8,11 @@ import type { AnyActorRef } from 'xstate';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { isPool } from '../../machines/base/pool.ts';
 import type { DeltaMessage, Health, SnapshotMessage, StepRow } from '../control/contract/wire.ts';
-import type { Redactor } from '../observe/redact.ts';
 import { machineOf, parentOf } from './actor-view.ts';
 import type { History } from './history.ts';
-import { effectMachine, type Rows } from './rows.ts';
-import type { Subjects } from './subjects.ts';
-import { type Inspected, type Microstep, stateName, type Tap } from './tap.ts';
+import { effectMachine } from './rows.ts';
+import { type Inspected, type Microstep, stateName } from './tap.ts';
+import type { WatcherPorts } from './watcher.ts';
 
 export interface Feed {
   snapshot(): SnapshotMessage;
@@ -23,14 +22,9 @@ export interface Feed {
   follow(listener: (delta: DeltaMessage) => void): () => void;
 }
 
-interface FeedPorts {
-  readonly tap: Tap;
-  readonly rows: Rows;
-  readonly subjects: Subjects;
+interface FeedPorts extends WatcherPorts {
   readonly history: History;
-  readonly redactor: Redactor;
   readonly health: () => Health;
-  readonly nowMs: () => number;
   /** Calls back once after a wait; the returned function cancels the wait. */
   readonly wake: (callback: () => void, waitMs: number) => () => void;
 }

@@ -24,7 +24,7 @@ export interface Watcher {
   introduce(query: FollowQuery): readonly JsonObject[];
 }
 
-interface WatcherPorts {
+export interface WatcherPorts {
   readonly tap: Tap;
   readonly rows: Rows;
   readonly subjects: Subjects;

@@ -6,24 +6,19 @@
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import type { AnyActorLogic, AnyActorRef } from 'xstate';
-import type { LoadedHome } from '../../actors/config/load-config.ts';
+import type { AnyActorLogic } from 'xstate';
 import { createCallQueues } from '../../actors/mcp/call-queues.ts';
 import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cache.store.ts';
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
-import type { Logger } from '../../actors/ports.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
-import { type CompileOptions, compile } from '../../machines/base/compile.ts';
+import { compile } from '../../machines/base/compile.ts';
 import { absentPool } from '../../machines/base/pool.ts';
-import type { HomePaths } from '../../machines/config/profile.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
+import type { SharedPorts } from '../config/shared-ports.ts';
 import { assembleLogins, type LoginHalf } from '../oauth/assemble.ts';
 import { createLoginService, type LoginService } from '../oauth/login-service.ts';
-import type { Metrics } from '../observe/metrics.ts';
 import { countCall } from '../observe/metrics-counts.ts';
-import type { Redactor } from '../observe/redact.ts';
-import type { Tracing } from '../observe/tracing.ts';
 import { newMark } from '../system/ids.ts';
 import { createChartPool, poolUnder } from '../system/pools.ts';
 import { createRespawns } from '../system/respawns.ts';
@@ -48,24 +43,13 @@ import { createSettled, type Settled } from './settled.ts';
 import { wireToolCall } from './tool-calls.ts';
 import { tracedCalls } from './traced-calls.ts';
 
-interface ServersHalfPorts {
-  readonly paths: HomePaths;
-  readonly root: () => AnyActorRef;
-  readonly home: () => LoadedHome;
+interface ServersHalfPorts extends SharedPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
-  readonly compiling: CompileOptions;
-  readonly redactor: Redactor;
-  readonly metrics: Metrics;
-  readonly tracing: Tracing;
-  readonly nowMs: () => number;
-  /** Milliseconds that only rise. */
-  readonly steadyMs: () => number;
   /** Present if several gateways share a database. */
   readonly placement?: Placement | undefined;
   /** The pool of the chats, which end with the servers. */
   readonly chats: AnyActorLogic;
-  readonly log: Logger;
 }
 
 export interface Servers {

@@ -5,9 +5,6 @@
  */
 
 import { hostname } from 'node:os';
-import type { AnyActorRef } from 'xstate';
-import type { LoadedHome } from '../../actors/config/load-config.ts';
-import type { Logger } from '../../actors/ports.ts';
 import type { Journal } from '../../actors/store/journal.ts';
 import { createKeeper } from '../../actors/store/keeper.ts';
 import { openLmdbJournal, readLmdbJournal } from '../../actors/store/lmdb-journal.ts';
@@ -15,29 +12,20 @@ import { openMemoryJournal } from '../../actors/store/memory-journal.ts';
 import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
 import { placeOf } from '../../actors/store/postgres-schema.ts';
 import { done, type Fault } from '../../machines/base/fault.ts';
-import type { HomePaths } from '../../machines/config/profile.ts';
+import type { SharedPorts } from '../config/shared-ports.ts';
 import type { LeftWork } from '../dispatch/work-log.ts';
-import type { Metrics } from '../observe/metrics.ts';
 import { timedKeeper } from '../observe/metrics-counts.ts';
 import { timeKey } from '../system/ids.ts';
 import { wireJournal } from '../system/supervisor.ts';
 import type { Every } from '../system/ticks.ts';
 import { createNeighbourAccess } from './neighbours.ts';
 
-interface OpeningPorts {
-  readonly root: () => AnyActorRef;
-  readonly home: () => LoadedHome;
-  readonly paths: HomePaths;
+interface OpeningPorts extends Pick<SharedPorts, 'root' | 'home' | 'paths' | 'metrics' | 'nowMs' | 'steadyMs' | 'log'> {
   /** Prepares the home before its journal is opened; resolves with the fault that prevents it. */
   readonly prepare: () => Promise<Fault | undefined>;
   /** Answers a question of another gateway of the database. */
   readonly answerOthers: (question: string) => Promise<string>;
-  readonly metrics: Metrics;
-  /** The clock of this machine. */
-  readonly nowMs: () => number;
-  readonly steadyMs: () => number;
   readonly every: Every;
-  readonly log: Logger;
 }
 
 /** How long a session of the journal lives without a heartbeat. */

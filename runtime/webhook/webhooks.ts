@@ -14,7 +14,6 @@ import { createScriptPlaces } from '../../actors/webhook/script-places.ts';
 import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { compile } from '../../machines/base/compile.ts';
 import type { Fault } from '../../machines/base/fault.ts';
-import type { HomePaths } from '../../machines/config/profile.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import type { CompiledRoute } from '../../machines/webhook/compile-route.ts';
 import { diagnoseRefusal } from '../../machines/webhook/diagnose-refusal.ts';
@@ -27,6 +26,7 @@ import {
   type RequestOutput,
   requestContext,
 } from '../../machines/webhook/webhook-request.machine.ts';
+import type { SharedPorts } from '../config/shared-ports.ts';
 import { assembleCron } from '../cron/assemble.ts';
 import type { CronView } from '../cron/view.ts';
 import { assembleWork, type WorkHalf, type WorkPorts } from '../dispatch/assemble.ts';
@@ -53,8 +53,7 @@ import { wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
 import { createRouteTable, type RouteSources } from './route-table.ts';
 
-interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit' | 'runFinished'> {
-  readonly paths: HomePaths;
+interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit' | 'runFinished'>, SharedPorts {
   /** Locks the home before its journal is opened; resolves with the fault that prevents it. */
   readonly hold: () => Promise<Fault | undefined>;
   /** Reads the shared documents; resolves with the fault that prevents it. */

@@ -2,6 +2,7 @@
 
 import type { NamedRange } from '../../../machines/base/time-range.ts';
 import type { CountedEvents } from './events.ts';
+import type { ServerRow } from './servers.ts';
 
 export interface OverviewChoice {
   readonly range: NamedRange;
@@ -88,14 +89,9 @@ export interface RouteHealth extends HealthRow {
   readonly last_at?: string;
 }
 
-export interface ServerHealth extends HealthRow {
-  /** The state of its connection. */
-  readonly state: string;
-  readonly tools: number;
+export interface ServerHealth extends HealthRow, Pick<ServerRow, 'state' | 'tools' | 'median_ms' | 'error'> {
   /** Calls that ended in the range, counted since the gateway started. */
   readonly calls: number;
-  readonly median_ms?: number;
-  readonly error?: string;
 }
 
 export interface TargetHealth extends HealthRow {
