@@ -18,7 +18,7 @@ import { loginByControl } from '../support/oauth/control-login.ts';
 import { shownUrl } from '../support/oauth/login-cli.ts';
 import { free, hold, pinned, pinnedTurn, portOf } from '../support/oauth/ports.ts';
 import { startProtectedServer } from '../support/oauth/protected-server.ts';
-import { oauthError, paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
+import { paths, type ScriptedServer, startScriptedServer } from '../support/oauth/scripted-server.ts';
 import { type OauthStage, oauthStage } from '../support/oauth/stage.ts';
 
 await pinnedTurn();
@@ -122,40 +122,6 @@ t.test(
   },
 );
 
-t.test('OAU-4 · OAU-8 · a registration that the server has forgotten is made anew, in one command', async (t) => {
-  const port = await freePort();
-  const { authority, login, gateway, browser } = await scripted(t, { redirect_port: port });
-  t.match(await login().ended, { code: 0 });
-  t.match(await login().ended, { code: 0 });
-  t.equal(authority.at(paths.register).length, 1, 'the same redirect, the same client');
-  const first = new URL(browser.opened()[0] ?? '').searchParams.get('client_id');
-  authority.on(paths.token, (seen) => {
-    const shown = seen.form.get('client_id') ?? seen.headers.authorization ?? '';
-    const isFirst = shown === first || shown.includes(Buffer.from(`${first}:`).toString('base64').slice(0, 20));
-    return isFirst ? oauthError('invalid_client', 401) : authority.usual(seen);
-  });
-
-  t.match(await login().ended, { code: 0, stderr: '' });
-
-  t.equal(authority.at(paths.register).length, 2);
-  t.equal(browser.opened().length, 4);
-  await gateway.reaches('hub', 'connected');
-});
-
-t.test('OAU-4 · OAU-6 · a document that was refused is shown again by the next login', async (t) => {
-  const { authority, login, browser, file } = await real(t, { client_metadata_url: documentUrl });
-  const shown = (): string | null => new URL(browser.opened().at(-1) ?? '').searchParams.get('client_id');
-  authority.refuseDocuments('token');
-  t.match(await login().ended, { code: 0 });
-  t.not(shown(), documentUrl, 'registered in the same login');
-  t.ok(existsSync(file('.cimd-off')));
-  authority.refuseDocuments(undefined);
-  t.match(await login().ended, { code: 0 });
-  t.equal(shown(), documentUrl);
-  t.ok(pinned.includes(portOf(browser.opened().at(-1))));
-  t.notOk(existsSync(file('.cimd-off')));
-});
-
 t.test('OAU-4 · a registration is used again with its port, but not after a login that it led nowhere', async (t) => {
   const { authority, login, browser, standing } = await scripted(t, { client_name: 'Fleet' });
   t.match(await login().ended, { code: 0 });
@@ -173,14 +139,6 @@ t.test('OAU-4 · a registration is used again with its port, but not after a log
   t.equal(authority.at(paths.register).length, 1);
   t.match(await login().ended, { code: 0 });
   t.equal(authority.at(paths.register).length, 2, 'the browser may have shown an unknown client');
-});
-
-t.test('OAU-4 · cimd: false registers, and no document registers too', async (t) => {
-  for (const oauth of [{ client_metadata_url: documentUrl, cimd: false }, {}]) {
-    const { authority, login } = await real(t, oauth);
-    t.match(await login().ended, { code: 0 }, JSON.stringify(oauth));
-    t.equal(authority.at(oidc.register).length, 1);
-  }
 });
 
 t.test('OAU-6 · callback ports, every case', async (t) => {

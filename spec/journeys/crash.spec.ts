@@ -312,29 +312,6 @@ t.test('DUR-1 · on_interrupted: report marks it interrupted instead', async (t)
   t.equal(readFileSync(`${home.path}/began.txt`, 'utf8'), '1\n');
 });
 
-t.test('DUR-1 · a delivery that was under way is not sent again blindly', async (t) => {
-  const home = makeCrashHome(t);
-  home.write(
-    'config.yaml',
-    readFileSync(`${home.path}/config.yaml`, 'utf8')
-      .replace(
-        'gh: {prompt: "run {n}"}',
-        'gh: {prompt: p, deliver: github_comment, deliver_extra: {repo: a/b, pr_number: 1}}',
-      )
-      .replace('platforms:\n', 'platforms:\n  github_comment: {enabled: true, command: ./scripts/gh.sh}\n'),
-  );
-  home.write('scripts/gh.sh', '#!/bin/sh\n[ "$1" = auth ] && exit 0\necho called >> called.txt\nsleep 600\n', 0o700);
-  const first = await startDaemon(t, home.path);
-  await postSigned(`${first.url}/webhooks/gh`, { n: 1 }, { secret, id: 'sent' });
-  const called = () => readFileSync(`${home.path}/called.txt`, { encoding: 'utf8', flag: 'a+' });
-  // The shell makes the file before it writes.
-  await until(() => called() !== '');
-  await first.kill('SIGKILL');
-  await startDaemon(t, home.path);
-  t.match(await allSettled(home), [{ status: 'unknown' }]);
-  t.equal(called(), 'called\n');
-});
-
 t.test('LIF-9 · no child outlives a daemon that was killed', async (t) => {
   const home = makeCrashHome(t);
   home.write('scripts/agent.sh', 'echo $$ >pid.txt; exec sleep 600\n');

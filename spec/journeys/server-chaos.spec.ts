@@ -1,7 +1,7 @@
 /** Servers that fail at every point of their life, in every way: each failure is told, bounded and its server's own. */
 
 import t from 'tap';
-import { type Behaviour, type Fault, faults, redirectTo, type SeenRequest } from '../support/mcp/faults.ts';
+import { type Behaviour, type Fault, faults, type SeenRequest } from '../support/mcp/faults.ts';
 import { type CallAnswer, child, entryOf, eventually, isWell, startGateway, wordsOf } from '../support/mcp/gateway.ts';
 import { type HttpPeer, started } from '../support/mcp/http-peer.ts';
 
@@ -274,57 +274,4 @@ t.test('TRU-2 · a call that breaks takes no other call of its server with it', 
   t.equal(wordsOf(await slow), 'released');
   t.equal(peer.work.slow.length, 1);
   await eventually(() => (peer.sessions === 1 ? true : undefined));
-});
-
-t.test('TLS-2 · LIF-7 · a redirect that cannot work is reported with its target and the cure', async (t) => {
-  const other = await started(t);
-  const [away, kept, turned, loop] = [await started(t), await started(t), await started(t), await started(t)];
-  away.set(redirectTo(other.url));
-  kept.set(redirectTo(other.url));
-  turned.set(redirectTo(`${turned.url}/there`, 302));
-  loop.set(redirectTo(loop.url));
-  const gateway = await startGateway(t, {
-    away: entryOf(away, { skip_preflight: true, cross_origin_redirects: true }),
-    kept: entryOf(kept, { skip_preflight: true }),
-    turned: entryOf(turned),
-    loop: entryOf(loop),
-  });
-
-  for (const [name, why] of [
-    [
-      'away',
-      `its redirect to ${other.url}, where no credentials and no session go, is answered HTTP 40[04].*; put that`,
-    ],
-    [
-      'kept',
-      `its redirect to ${other.url} would take the request to another origin and is not followed; put that address in url, or set cross_origin_redirects: true`,
-    ],
-    [
-      'turned',
-      `its redirect to ${turned.url}/there would turn the POST into a GET and is not followed; put that address`,
-    ],
-    ['loop', `its redirect to ${loop.url} is number 6 and is not followed; check url$`],
-  ] as const) {
-    // A server may answer a request without a session by what says that it is gone, or by what does not.
-    const { error } = await gateway.reaches(name, 'failed', 'parked');
-    t.match(error, new RegExp(why), name);
-  }
-});
-
-t.test('TLS-2 · LIF-3 · a redirect to another origin takes no credentials along', async (t) => {
-  const other = await started(t);
-  const peer = await started(t);
-  peer.set(redirectTo(other.url));
-  const gateway = await startGateway(t, {
-    peer: entryOf(peer, {
-      cross_origin_redirects: true,
-      headers: { authorization: 'Bearer its-own-token-1', 'x-key': 'its-own-key' },
-    }),
-  });
-
-  await eventually(() => (other.requests.length > 0 ? true : undefined));
-  await gateway.reaches('peer', 'connected', 'failed', 'backingOff', 'parked');
-
-  t.equal(peer.requests[0]?.headers.authorization, 'Bearer its-own-token-1');
-  t.ok(other.requests.every(({ headers }) => headers.authorization === undefined && headers['x-key'] === undefined));
 });

@@ -1,7 +1,7 @@
 /** How tokens are renewed, in a real daemon and in several processes at once, and what happens when they cannot be. */
 
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
 import { controlOf, eventually, streamsOpen, wordsOf } from '../support/mcp/gateway.ts';
@@ -91,33 +91,6 @@ t.test('OAU-1 · fifty calls at once with a token that the server refuses: one r
   t.equal(renewals(authority.at(paths.token)).length, 1);
   t.same(browser.opened(), [], 'the person was not asked');
   t.match(await gateway.server('hub'), { state: 'connected' });
-});
-
-t.test('OAU-1 · fifty calls at once with a token that has ended: one renewal before anything is sent', async (t) => {
-  const { gateway, authority, file, peer } = await loggedIn(t);
-  age(file('.json'));
-  const before = peer.bearers().length;
-  authority.expireTokens();
-
-  const answers = await Promise.all(
-    Array.from({ length: 50 }, (_, index) => gateway.call('mcp__hub__echo', { text: String(index) })),
-  );
-
-  t.same(
-    answers.map(wordsOf),
-    answers.map((_, index) => String(index)),
-  );
-  t.equal(renewals(authority.at(paths.token)).length, 1);
-  t.ok(
-    peer
-      .bearers()
-      .slice(before)
-      .every((token) => token !== undefined && authority.accepts(token)),
-    'the old token was not shown once more',
-  );
-  const stored = JSON.parse(readFileSync(file('.json'), 'utf8'));
-  t.ok(authority.accepts(stored.access_token), 'and the new ones are on disk');
-  t.equal(statSync(file('.json')).mode & 0o777, 0o600);
 });
 
 t.test(
@@ -373,17 +346,6 @@ t.test('OAU-2 · a token file that cannot be used says so and is left alone; a l
   await gateway.reaches('hub', 'needsLogin');
   t.equal(await (await logIn()).ended, 'loggedIn');
   await gateway.reaches('hub', 'connected');
-});
-
-t.test('OAU-2 · a token file that others can read is made private, is said so, and is used', async (t) => {
-  const { gateway, file } = await loggedIn(t);
-  chmodSync(file('.json'), 0o644);
-
-  t.equal(wordsOf(await gateway.call('mcp__hub__echo', { text: 'x' })), 'x');
-
-  t.equal(statSync(file('.json')).mode & 0o777, 0o600);
-  const line = await gateway.daemon.line(({ message }) => message.includes('others could read it (mode 0644)'));
-  t.equal(line.level, 'warn');
 });
 
 t.test(
