@@ -20,33 +20,6 @@ const slow = (more = ''): string =>
 
 const firings = ({ history }: JobView) => history.filter(({ cause }) => cause !== 'note');
 
-t.test('CRN-1 · DUR-1 · what was missed while no gateway ran is made up for once, within its grace', async (t) => {
-  const home = makeCronHome(t, { 'config.yaml': config });
-  home.jobs([
-    { ...digest, created_at: '2026-05-01T00:00:00Z' },
-    { ...digest, id: 'k', name: 'strict', grace_seconds: 60, created_at: '2026-05-01T00:00:00Z' },
-  ]);
-  home.setClock(nine + 40 * minute);
-  const first = await home.start();
-  const digested = await home.shown('digest', ({ history }) => history[0]?.status === 'delivered');
-  t.match(digested.history, [{ reason: /^24\d\d s late; replaces every firing missed since 2026-05-01T09:00/ }]);
-  t.equal(digested.history.length, 1);
-  const strict = await home.shown('strict', ({ history }) => history.length > 0);
-  t.match(strict.history, [{ status: 'ignored', reason: /^missed: due 24\d\d s ago, .* grace of 60 s/ }]);
-  t.equal(strict.history.length, 1);
-  await first.kill('SIGKILL');
-
-  const second = await home.start();
-  await cliJson(home.path, 'cron', 'run', 'digest');
-  await second.line(({ message }) => message === 'run delivered');
-  t.match(
-    (await home.show('digest')).history.map(({ cause }) => cause),
-    ['manual', 'schedule'],
-    'after kill -9 nothing is made up for again',
-  );
-  t.equal(await second.kill('SIGTERM'), 0);
-});
-
 t.test('CRN-1 · DUR-1 · kill -9 between the claim and the run loses nothing and fires nothing twice', async (t) => {
   const home = makeCronHome(t, { 'config.yaml': slow(', concurrency: 1'), 'scripts/agent.sh': agent });
   home.setClock(nine - 5 * minute);
@@ -79,41 +52,6 @@ t.test('CRN-1 · DUR-1 · kill -9 between the claim and the run loses nothing an
   t.equal(firings(job).length, 2);
   t.equal(readFileSync(`${home.path}/ran.txt`, 'utf8'), 'cron.manual 1\ncron.manual 2\ncron.due 1\ncron.due 2\n');
   t.equal(await third.kill('SIGTERM'), 0);
-});
-
-t.test('CRN-1 · a clock that is set is noticed, and no due time is fired twice', async (t) => {
-  const home = makeCronHome(t, { 'config.yaml': config });
-  home.setClock(nine - 30 * minute);
-  home.jobs([digest, { ...digest, id: 'p', name: 'asleep', paused: true }]);
-  await home.start();
-  // Whoever has not looked at the clock before it was set knows of no jump.
-  await home.shown('digest', ({ state }) => state === 'scheduled');
-  home.setClock(nine + 10 * minute);
-  const late = await home.shown(
-    'digest',
-    ({ history, state }) => history[0]?.status === 'delivered' && state === 'scheduled',
-  );
-  t.match(late, {
-    state: 'scheduled',
-    next_due: '2026-06-02T09:00:00.000Z',
-    history: [
-      { cause: 'schedule', reason: /^6\d\d s late/ },
-      { cause: 'note', reason: /moved forward by 2[34]\d\d/ },
-    ],
-  });
-  t.match(
-    (await home.shown('asleep', ({ history }) => history.length > 1)).history.find(({ cause }) => cause === 'schedule'),
-    { status: 'ignored', reason: 'cron job "asleep" is paused', due_at: '2026-06-01T09:00:00.000Z' },
-  );
-  home.setClock(nine - 2 * minute);
-  // The job is judged when it is looked at, by then perhaps before the schedule has noticed.
-  const back = await home.shown('digest', ({ history }) => / moved back /.test(String(history[0]?.reason)));
-  t.match(back, { state: 'scheduled', why: /the clock was set back/, history: [{ reason: /moved back by 7\d\d/ }] });
-  home.setClock(nine + 2 * minute);
-  const again = await home.shown('digest', ({ history }) =>
-    /moved forward by 2[0-4]\d/.test(String(history[0]?.reason)),
-  );
-  t.equal(firings(again).length, 1, 'nine o’clock came twice');
 });
 
 t.test('CRN-3 · the due times that are shown hold one right after a gap that ends at midnight', async (t) => {

@@ -6,11 +6,10 @@
 import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import type { Daemon } from '../support/daemon.ts';
-import { hasty, openDelivering, type Sending, type Target } from '../support/delivering.ts';
+import { hasty, openDelivering, type Sending } from '../support/delivering.ts';
 import { listenOn } from '../support/http-listener.ts';
 import { eventually } from '../support/mcp/gateway.ts';
-import { discordApi, discordError } from '../support/platforms/discord.ts';
+import { discordError } from '../support/platforms/discord.ts';
 import { type FakePlatform, startPlatform } from '../support/platforms/fake-platform.ts';
 import { mattermostApi } from '../support/platforms/mattermost.ts';
 import { slackApi, slackError } from '../support/platforms/slack.ts';
@@ -18,21 +17,6 @@ import { smtpPassword, smtpUser, startSmtp } from '../support/platforms/smtp-ser
 import { inAllOnly } from '../support/tier.ts';
 
 const texts = ({ world }: FakePlatform): string[] => world.messages.map(({ text }) => text);
-/** Two texts, 1 for the one platform and 2 for the other, are on their way when the daemon is killed. */
-async function killedWhileSending(
-  it: Awaited<ReturnType<typeof openDelivering>>,
-  daemon: Daemon,
-  [one, other]: readonly [string, string],
-): Promise<void> {
-  const begun = [it.slack, it.discord].map((platform) => {
-    platform.scripts.push('hang');
-    return platform.arrival();
-  });
-  await it.post(daemon, one, '1');
-  await it.post(daemon, other, '2');
-  await Promise.all(begun);
-  await daemon.kill('SIGKILL');
-}
 /** Sends a direct event, and hangs up once something has happened. */
 async function hangUp(
   t: Test,
@@ -112,49 +96,6 @@ t.test('DLV-1 · DLV-4 · a mail server that cannot encrypt now is reported as t
 
 const smallMemory = { entry: new URL('../support/small-memory.js', import.meta.url).pathname, timePasses: true };
 
-/** Six texts of one chat: the first at the platform, the others behind it, when the daemon is killed. */
-async function killedWithFiveBehind(it: Awaited<ReturnType<typeof openDelivering>>): Promise<void> {
-  const daemon = await it.start();
-  await it.target('slack', 'connected');
-  it.slack.scripts.push('hang');
-  const begun = it.slack.arrival();
-  await it.post(daemon, 'slack', '1');
-  await begun;
-  for (const id of ['2', '3', '4', '5', '6']) {
-    await it.post(daemon, 'slack', id);
-    await it.reaches(id, 'queued');
-  }
-  await daemon.kill('SIGKILL');
-}
-
-t.test(
-  'DLV-4 · a text that comes after a restart goes behind those of its chat that found no room in memory',
-  { skip: inAllOnly },
-  async (t) => {
-    const it = await openDelivering(t);
-    it.configure({ slack: { messages_per_minute: 60_000 } });
-    await killedWithFiveBehind(it);
-
-    const daemon = await it.start({}, smallMemory);
-    await it.reaches('3', 'delivered');
-    t.equal((await it.post(daemon, 'slack', '7')).status, 202);
-    // What comes later is done first: where the new text went past the others, it is there by now.
-    await it.post(daemon, 'discord', 'other');
-    await daemon.passUntil(it.reaches('other', 'delivered'));
-    const direct = it.post(daemon, 'directSlack', '8');
-
-    t.equal((await daemon.passUntil(direct)).status, 200);
-    await daemon.passUntil(it.reaches('7', 'delivered'));
-    const sent = texts(it.slack);
-    t.same(
-      sent.slice(0, 5),
-      ['2', '3', '4', '5', '6'].map((id) => `Build ${id} is green.`),
-    );
-    // The run of the one may end after the other has arrived.
-    t.same(sent.slice(5).sort(), ['Build 7 is green.', 'Build 8 is green.']);
-  },
-);
-
 t.test('DIS-3 · DLV-4 · texts that a platform does not take hold up none to another, however many wait', async (t) => {
   const it = await openDelivering(t);
   const daemon = await it.start({}, smallMemory);
@@ -169,59 +110,6 @@ t.test('DIS-3 · DLV-4 · texts that a platform does not take hold up none to an
   await it.reaches('other', 'delivered');
   t.match(await it.json<unknown>('webhook', 'deliveries', '6'), { status: 'accepted' }, 'waits on disk');
 });
-
-t.test(
-  'DLV-4 · a text that is tried again stays before those of its chat, however little memory there is',
-  { skip: inAllOnly },
-  async (t) => {
-    const it = await openDelivering(t);
-    it.configure({ slack: { messages_per_minute: 60_000 } });
-    const daemon = await it.start({}, smallMemory);
-    await it.target('slack', 'connected');
-    // The second failure comes when others wait behind it.
-    it.slack.scripts.push({ status: 500 }, { status: 500 });
-    const ids = ['1', '2', '3', '4', '5', '6'];
-    for (const id of ids) await it.post(daemon, 'slack', id);
-
-    for (const id of ids) await daemon.passUntil(it.reaches(id, 'delivered'));
-
-    const sent = texts(it.slack);
-    t.equal(sent[0], 'Build 1 is green.');
-    // Runs that waited on disk may be overtaken by later ones.
-    t.same(
-      sent.sort(),
-      ids.map((id) => `Build ${id} is green.`),
-    );
-  },
-);
-
-t.test(
-  'DLV-4 · a chat’s head is taken up first after a restart, however late its next try is due',
-  { skip: inAllOnly },
-  async (t) => {
-    const it = await openDelivering(t);
-    it.configure({ slack: { messages_per_minute: 60_000 } });
-    const first = await it.start();
-    await it.target('slack', 'connected');
-    it.slack.scripts.push({ status: 429, json: { ok: false, error: 'ratelimited' }, headers: { 'retry-after': '60' } });
-    await it.post(first, 'slack', '1');
-    await it.reaches('1', 'waitingToRetry');
-    for (const id of ['2', '3', '4']) {
-      await it.post(first, 'slack', id);
-      await it.reaches(id, 'queued');
-    }
-    await first.kill('SIGKILL');
-
-    const daemon = await it.start({}, smallMemory);
-    await it.post(daemon, 'slack', '5');
-    await daemon.passUntil(it.reaches('5', 'delivered'));
-
-    t.same(
-      texts(it.slack),
-      ['1', '2', '3', '4', '5'].map((id) => `Build ${id} is green.`),
-    );
-  },
-);
 
 t.test('DLV-4 · a platform that asks to wait is obeyed, and then has the message once', async (t) => {
   const it = await openDelivering(t);
@@ -332,19 +220,13 @@ t.test(
   },
 );
 
-/** A text that Slack was too busy for, whose next try is an hour away. */
-async function withOneThatFailed(t: Test) {
+t.test('DUR-1 · DLV-4 · what waits for its next try survives kill -9, and a stop does not wait for it', async (t) => {
   const it = await openDelivering(t);
   it.configure({ slack: { retries: { ...hasty, base_seconds: 3_600, longest_seconds: 3_600 } } });
   const first = await it.start();
   await it.target('slack', 'connected');
   it.slack.scripts.push({ status: 503, text: 'busy' });
   await it.post(first, 'slack', '1');
-  return { it, first };
-}
-
-t.test('DUR-1 · DLV-4 · what waits for its next try survives kill -9, and a stop does not wait for it', async (t) => {
-  const { it, first } = await withOneThatFailed(t);
   const { next_try_at } = await it.reaches('1', 'waitingToRetry');
   await first.kill('SIGKILL');
 
@@ -364,7 +246,14 @@ t.test('DUR-1 · a sending that kill -9 cut off goes again only where the platfo
   const first = await it.start();
   await it.target('slack', 'connected');
   await it.target('discord', 'connected');
-  await killedWhileSending(it, first, ['slack', 'discord']);
+  const begun = [it.slack, it.discord].map((platform) => {
+    platform.scripts.push('hang');
+    return platform.arrival();
+  });
+  await it.post(first, 'slack', '1');
+  await it.post(first, 'discord', '2');
+  await Promise.all(begun);
+  await first.kill('SIGKILL');
 
   await it.start();
 
@@ -378,30 +267,6 @@ t.test('DUR-1 · a sending that kill -9 cut off goes again only where the platfo
   await it.reaches('1', 'delivered');
   t.same(texts(it.slack), ['Build 1 is green.']);
 });
-
-t.test(
-  'DUR-1 · DLV-2 · a home channel that changes across a crash brings no text to two chats',
-  { skip: inAllOnly },
-  async (t) => {
-    const it = await openDelivering(t);
-    const place = { slack: slackApi.chat ?? '', discord: discordApi.chat ?? '' };
-    it.configure({ slack: { home_channel: place.slack }, discord: { home_channel: place.discord } });
-    const first = await it.start();
-    await it.target('slack', 'connected');
-    await it.target('discord', 'connected');
-    await killedWhileSending(it, first, ['home', 'homeDiscord']);
-    it.configure({ slack: { home_channel: 'C0NEW' }, discord: { home_channel: '999' } });
-
-    await it.start();
-
-    t.match(await it.reaches('1', 'unknown'), { chat_id: place.slack }, 'where it may lie');
-    t.match(await it.reaches('2', 'delivered'), { attempts: 2, chat_id: place.discord });
-    t.same(
-      it.discord.world.messages.map(({ place: at }) => at),
-      [discordApi.chat],
-    );
-  },
-);
 
 t.test('DUR-1 · a request that went out and was lost is not sent again', async (t) => {
   const it = await openDelivering(t);
@@ -566,21 +431,6 @@ for (const [signal, seen, when] of [
     },
   );
 
-t.test('DLV-4 · a platform’s own bound holds deliveries back, and all of them arrive', async (t) => {
-  const it = await openDelivering(t);
-  it.configure({ discord: { concurrency: 1, messages_per_minute: 1_200 } });
-  const daemon = await it.start();
-  await it.target('discord', 'connected');
-
-  await Promise.all(['1', '2', '3'].map((id) => it.post(daemon, 'discord', id)));
-
-  for (const id of ['1', '2', '3']) await it.reaches(id, 'delivered');
-  t.equal(texts(it.discord).length, 3);
-  const rows = await it.json<readonly Sending[]>('deliveries', 'list', '--target', 'discord');
-  t.equal(rows.length, 3);
-  t.same(await it.json<readonly Target[]>('deliveries', 'list', '--target', 'slack'), []);
-});
-
 t.test('DUR-1 · what waits for a silent platform to be checked was not sent, and goes after kill -9', async (t) => {
   const it = await openDelivering(t);
   const port = await listenOn(t, createServer());
@@ -686,29 +536,3 @@ t.test('DLV-4 · the texts of a chat arrive in their order, also where one is tr
     ['1', '2', '3'].map((id) => `Build ${id} is green.`),
   );
 });
-
-t.test(
-  'DLV-4 · DUR-1 · after kill -9 a chat still waits for the text that is tried again',
-  { skip: inAllOnly },
-  async (t) => {
-    const { it, first } = await withOneThatFailed(t);
-    await it.reaches('1', 'waitingToRetry');
-    await it.post(first, 'slack', '2');
-    await it.reaches('2', 'queued');
-    await first.kill('SIGKILL');
-
-    const second = await it.start();
-    await it.target('slack', 'connected');
-    await it.post(second, 'slack', '3');
-    await it.post(second, 'discord', '4');
-    await it.reaches('4', 'delivered');
-    t.same(texts(it.slack), []);
-    await it.cli('deliveries', 'retry', '1');
-
-    await it.reaches('3', 'delivered');
-    t.same(
-      texts(it.slack),
-      ['1', '2', '3'].map((id) => `Build ${id} is green.`),
-    );
-  },
-);

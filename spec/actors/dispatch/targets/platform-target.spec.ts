@@ -72,6 +72,15 @@ t.test('DUR-1 · a delivery that is stopped in a pause ends there', async (t) =>
   t.equal(sent.length, 2);
 });
 
+t.test('DLV-2 · DUR-1 · what has begun to arrive goes on at its place, unless it names one of its own', async (t) => {
+  const { target, sent } = fake([]);
+  for (const own of [{}, extra]) await target.deliver({ ...requestOf('x', own), begunAt: 'earlier' }, never);
+  t.same(
+    sent.map(({ chat }) => chat),
+    ['earlier', 'c'],
+  );
+});
+
 t.test('IDM-1 · every piece has a key of its own, the same each time', async (t) => {
   const one = fake([]);
   await one.target.deliver(requestOf(three, extra), never);
