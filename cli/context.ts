@@ -57,7 +57,6 @@ export function withHomeNamed(gateway: GatewayPlace, text: string): string {
   return text.replace(/(?<=^|`|[;,:] |\b(?:or|then) )agent (?=[a-z])/gm, () => `${agentOf(gateway)} `);
 }
 
-/** The text of a flag; undefined if it is not given. */
 export function textFlag(context: CommandContext, name: string): string | undefined {
   const value = context.flags[name];
   return typeof value === 'string' ? value : undefined;
@@ -74,7 +73,6 @@ export function listFlag(context: CommandContext, name: string): readonly string
   return textFlag(context, name)?.split(betweenValues) ?? [];
 }
 
-/** The texts of those of these flags that are given. */
 export function textFlags(context: CommandContext, ...names: readonly string[]): JsonObject {
   const given = names.map((name) => [name, textFlag(context, name)] as const);
   return Object.fromEntries(given.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]])));

@@ -69,7 +69,6 @@ interface Waiting {
   readonly question?: string;
 }
 
-/** The status of a row, in words. */
 export function statusOf({ status, question }: Waiting): string {
   return stateWords(shownState(status, question));
 }

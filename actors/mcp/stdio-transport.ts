@@ -248,7 +248,6 @@ export function createStdioTransport(settings: StdioSettings): StdioTransport {
   return Object.assign(transport, { putBefore });
 }
 
-/** The message of a line; undefined if it is none. */
 export function messageOf(line: Buffer): JSONRPCMessage | undefined {
   // A byte order mark before the brace is no JSON.
   const message = parseObject(line.toString('utf8', line.indexOf('{')));

@@ -156,7 +156,6 @@ interface Places {
    * its page, so that the next place is tried. Of metadata, passes on what a login uses, and what the SDK requires.
    */
   readonly fetch: FetchLike;
-  /** The latest object. */
   latest(): JsonObject;
   /** The address of the latest request. */
   place(): string;

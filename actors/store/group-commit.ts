@@ -27,7 +27,6 @@ interface GroupCommit {
   enqueue<Value>(job: () => Value): Promise<Result<Value>>;
   /** Refuses all jobs with this fault, including those that wait. */
   stop(reason: Fault): void;
-  /** Accepts jobs again. */
   resume(): void;
   /** The fault that stops it; undefined while it accepts jobs. */
   stopped(): Fault | undefined;

@@ -191,7 +191,6 @@ async function walkTrees(fd: number, meta: Meta): Promise<string | undefined> {
   return trees.some(isOff) ? 'a table is not as large as it says' : undefined;
 }
 
-/** Returns the page of the first damaged value. */
 function damagedValue(fd: number, values: readonly Value[], meta: Meta): number | undefined {
   const sorted = [...values].sort((one, other) => one.first - other.first);
   const heads = readPages(

@@ -72,7 +72,6 @@ const samplePercent = `select least(100, ${sampleBytes} * 100.0 / greatest(1, pg
 const sampledBytes = `select round(coalesce(sum(bytes), 0) * 100 / $1::float8) as bytes from agent_record tablesample system ($1::float8)`;
 
 export interface PruneConnections {
-  /** Runs a statement between two commits. */
   write(statement: string, values: readonly unknown[]): Promise<QueryResult>;
   /** Runs a statement beside the commits. */
   read(statement: string, values?: readonly unknown[]): Promise<QueryResult>;

@@ -31,7 +31,6 @@ export function holderOf({ collection, value, dueAtMs, heldBy }: Put): string | 
   return queue === undefined ? undefined : holderOfQueue(queue);
 }
 
-/** The session of a holder; undefined for a queue. */
 export function sessionOf(holder: string | null | undefined): SessionId | undefined {
   return holder?.startsWith(queueSign) === true ? undefined : (holder ?? undefined);
 }

@@ -19,7 +19,6 @@ export interface Answers {
   /** The global secret. */
   readonly secret?: string;
   readonly routes?: readonly RouteAnswer[];
-  /** The weak secret is intended. */
   readonly allowWeakSecrets?: true;
   readonly runner?: Runner;
   /** The argument vector of a command runner. */

@@ -99,7 +99,6 @@ async function askRoute(prompts: Prompts, { standing, variables }: Asked): Promi
   return { name, ...defined({ secret, toolsets: await askToolsets(prompts, standing, toolsets) }) };
 }
 
-/** The toolsets with the chosen servers; undefined if no server is configured. */
 async function askToolsets(prompts: Prompts, standing: Standing, held: Json): Promise<readonly string[] | undefined> {
   const configured = standing('mcp_servers');
   const servers = isJsonObject(configured) ? Object.keys(configured) : [];

@@ -46,7 +46,6 @@ export interface CompileOptions {
 /** A context with every field present, including undefined ones. */
 export type LaidOut<Context> = { readonly [Field in keyof Required<Context>]: Context[Field] };
 
-/** Logic with the input, output and events of the machine. */
 export type CompiledLogic<Machine extends AnyStateMachine = AnyStateMachine> = ActorLogic<
   Snapshot<OutputFrom<Machine>>,
   EventFromLogic<Machine>,

@@ -54,7 +54,6 @@ const statusWords: Readonly<Record<string, readonly string[]>> = {
   cancelled: ['cancelled'],
 };
 
-/** The values of filters whose values are fixed. */
 export const knownValues: Readonly<Partial<Record<FilterName, readonly string[]>>> = {
   status: Object.keys(statusWords),
   is: ['replay'],

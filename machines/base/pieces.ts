@@ -2,7 +2,6 @@
 
 export type Pieces<Result> = Generator<undefined, Result>;
 
-/** Does all pieces at once. */
 export function atOnce<Result>(pieces: Pieces<Result>): Result {
   for (;;) {
     const next = pieces.next();

@@ -44,7 +44,6 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** The JSON object of a text; undefined if it is none. */
 export function parseObject(text: string): JsonObject | undefined {
   const value = parseJson(text);
   return isJsonObject(value) ? value : undefined;

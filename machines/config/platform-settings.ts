@@ -260,7 +260,6 @@ function lackingOf(needs: Credentials['needs'], entry: JsonObject): readonly str
   return nearest?.absent ?? [];
 }
 
-/** Reads an interpolated entry. */
 export function readPlatform(name: string, entry: JsonObject, problem: string | undefined): PlatformSettings {
   const target = canonicalTarget(name) ?? name;
   const properties = sharedBy(target);

@@ -87,7 +87,6 @@ function propertiesOf(schema: Json | undefined): JsonObject {
   return isJsonObject(schema) && isJsonObject(schema.properties) ? schema.properties : {};
 }
 
-/** A server's entry with its secrets masked. */
 export function maskedEntry(entry: JsonObject): JsonObject {
   return masked([], entry) as JsonObject;
 }

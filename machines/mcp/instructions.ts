@@ -27,7 +27,6 @@ const maxWordLength = 200;
 /** Room for the final remark. */
 const reserve = 100;
 
-/** Returns the text; undefined if no server has instructions. */
 export function joinInstructions(rows: readonly ServerInstructions[]): string | undefined {
   const sections: string[] = [];
   let length = 0;

@@ -55,7 +55,6 @@ export function refusedWords(waitMs: number): string {
   return `its last calls all failed in transport; calls are tried again in ${Math.ceil(waitMs / 1_000)} s`;
 }
 
-/** Returns the breaker's state after an event. */
 export function breakerStep(
   state: BreakerState,
   event: BreakerEvent,

@@ -16,7 +16,6 @@ export interface RunInput {
 }
 
 export interface RunContext extends RunInput {
-  /** Who cancelled it; null if it was not cancelled. */
   readonly cancelledBy: string | null;
   /** Whether the outcome has changed since it was sent to the journal. */
   readonly hasNews: boolean;

@@ -29,7 +29,6 @@ interface GroupContext {
   readonly route: string;
   /** The batch being collected; null if there is none. */
   readonly burst: Batch | null;
-  /** The batch whose run is being opened. */
   readonly opening: Batch | null;
   /** The current run; null if there is none. */
   readonly inFlight: string | null;

@@ -77,7 +77,6 @@ export async function runChatTurn(
     : { kind: 'failed', reason: redact(outcome.reason), spending };
 }
 
-/** The tools of a profile's chats, as offered to the model. */
 export function chatTools(
   profile: string,
   { model, search }: AgentSettings,

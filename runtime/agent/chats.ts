@@ -52,7 +52,6 @@ interface Chats {
 
 /** What the commands about chats use. */
 export interface ChatView extends Omit<Chats, 'turnEnded' | 'forget'> {
-  /** The settings of a profile's agent; undefined if the profile is not configured. */
   settings(profile: string): AgentSettings | undefined;
   /** The tools of a profile's chats, as they are now. */
   tools(profile: string): Promise<readonly ToolOffer[]>;

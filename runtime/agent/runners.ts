@@ -17,7 +17,6 @@ import { mainFile } from '../system/package-files.ts';
 
 interface RunnerPorts {
   readonly paths: HomePaths;
-  /** Opens the socket of a run, which answers its requests. */
   readonly openSocket: RunFilesSettings['openSocket'];
   readonly servers: () => Pick<Servers, 'registry' | 'calls' | 'approvals' | 'settled'>;
   readonly redact: (text: string) => string;

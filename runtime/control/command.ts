@@ -43,7 +43,6 @@ export type Command<Answer = unknown> = (
   peer: CommandPeer,
 ) => Answer | Promise<Answer>;
 
-/** The commands of all methods, each with the result type of the contract. */
 export type Commands = { readonly [M in Method]: Command<Result<M>> };
 
 export function ofDaemon<Answer>(

@@ -108,7 +108,6 @@ export async function showSource({ source, inForce, daemon }: CommandHost, param
   };
 }
 
-/** Where a variable is set. */
 export function setIn(name: string, ofFile: Pick<ReadonlySet<string>, 'has'>, env: HomeSource['env']): VariableSource {
   return ofFile.has(name) ? '.env' : env[name] === undefined ? 'unset' : 'environment';
 }

@@ -251,7 +251,6 @@ export function profileOf(text: unknown): ProfileName {
   return profileName(String(text)) ?? refuse('profile-name', `"${String(text)}" is no profile name`);
 }
 
-/** The refusal for a profile that is not served, with the fix. */
 export function notServed(profile: ProfileName): Refusal {
   const cure = `set gateway.multiplex_profiles: true and make profiles/${profile}`;
   return new Refusal('profile-unknown', `profile "${profile}" is not served; ${cure}`);

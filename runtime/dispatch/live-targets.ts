@@ -201,7 +201,6 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
     /** The queue of a target, where deliveries may wait although its entry was removed. */
     queueOf: (profile: string, name: string): TargetQueue | undefined =>
       queues.get(platformKey(profile, canonicalTarget(name) ?? name)),
-    /** The connection of a target; undefined if it has none. */
     connectionOf: ({ key }: LiveTarget) => stateOf(key),
     checkEnded,
     lookAgain,

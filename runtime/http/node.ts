@@ -128,7 +128,6 @@ function stopParsing(socket: Socket): void {
   if (parser) parser.onIncoming = () => 2;
 }
 
-/** The pending answers of one connection. */
 interface Connection {
   /** In order of arrival; an exchange is removed once its answer is written. */
   readonly due: Set<NodeExchange>;

@@ -43,7 +43,6 @@ export function viewOf(ref: AnyActorRef): SnapshotView {
   return ref.getSnapshot() as SnapshotView;
 }
 
-/** Yields each child, a pool's or any other actor's. */
 export function* childrenOf(ref: AnyActorRef): Generator<AnyActorRef, void> {
   if (isPool(ref)) for (const [, child] of poolHandle(ref)) yield child;
   else for (const child of Object.values(viewOf(ref).children ?? {})) if (child !== undefined) yield child;

@@ -78,7 +78,6 @@ function isHarmless(changes: unknown): boolean {
   return isJsonObject(changes) && Object.keys(changes).every((key) => harmless.has(key));
 }
 
-/** The entry that a link adds; undefined if it is no link. */
 function entryOf(url: unknown): JsonObject | undefined {
   const reading = readInstallLink(typeof url === 'string' ? url : '');
   return reading.kind === 'link' ? reading.link.config : undefined;

@@ -43,10 +43,8 @@ export interface PageSessions {
   open(token: string, origin: string): PageSession | undefined;
   /** Opens a session at an origin for a guest who has signed in. */
   admit(guest: PageGuest, origin: string): PageSession;
-  /** Ends the sessions of guests that may not stay. */
   endGuests(mayStay: (guest: PageGuest) => boolean): void;
   knows(claim: SessionClaim): boolean;
-  /** Returns the session's guest; undefined if there is no such session. */
   guest(claim: SessionClaim): PageGuest | undefined;
   /** Returns the daemon's answer to a page's challenge; undefined if there is no such session. */
   introduce(claim: SessionClaim, challenge: string): Introduction | undefined;

@@ -98,7 +98,6 @@ export interface Approvals {
    * questions.
    */
   whileAsked(run: string, changed: (waits: boolean) => void): () => void;
-  /** Calls back with each question as it is asked, until the returned function is called. */
   onAsked(listener: (row: ApprovalRow) => void): () => void;
   /** Calls back with each answer, until the returned function is called. */
   onAnswered(listener: (row: AnsweredRow) => void): () => void;

@@ -62,7 +62,6 @@ interface OwnTools extends Registration<RegisteredTool> {
   readonly filtered: number;
 }
 
-/** A server's tools, with their source. */
 interface Own extends OwnTools {
   readonly settings: ServerSettings;
   readonly listing: Listing;

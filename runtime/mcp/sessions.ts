@@ -368,7 +368,6 @@ export function createSessions(ports: SessionsPorts): Sessions {
   };
 }
 
-/** The files of each server: its log and its cached listing. */
 function createServerFiles(ports: Pick<SessionsPorts, 'registry' | 'cache' | 'logFolder' | 'redact'>) {
   const logs = new Map<string, LineLog>();
   /** When the tools of a connection were listed; their cache time counts from then. */

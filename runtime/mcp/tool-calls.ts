@@ -56,7 +56,6 @@ interface ToolCallPorts extends SessionCallPorts {
   readonly queues: CallQueues;
   readonly registry: (profile: string) => Registry | undefined;
   readonly settings: (profile: string, server: string) => ServerSettings | undefined;
-  /** The rules of `approvals` in a server's entry. */
   readonly rules: (profile: string, server: string) => readonly ApprovalRule[];
   /** Adds the scope to the request of the next login to the server. */
   readonly demandScope: (profile: string, server: string, scope: string) => void;

@@ -94,7 +94,6 @@ export function countCall({ profile, server, fault }: CallOutput, seconds: numbe
   metrics.recent.calls.add(`${profile}/${name}`, { tookMs: seconds * 1_000, failed: fault !== null });
 }
 
-/** Counts the restarts of the gateway by the supervisor. */
 export function countRestarts(root: AnyActorRef, metrics: Metrics): void {
   const restarts = metrics.series('agent_gateway_restarts_total');
   let was: unknown;

@@ -19,7 +19,6 @@ export interface Respawns {
   crashed(key: string, again: () => void): boolean;
   /** True while the chart of a key waits for its restart, or its budget is spent. */
   rests(key: string): boolean;
-  /** True if the budget of a key is spent. */
   isSpent(key: string): boolean;
   /** Resets the budget of a key and cancels its wait. */
   forget(key: string): void;

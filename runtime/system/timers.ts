@@ -28,7 +28,6 @@ type Timers = ChurnMap<AnyActorRef, Timer[]>;
 /** By actor system. */
 const tables = new WeakMap<object, Timers>();
 
-/** The timers of an actor, if its system keeps timers by actor. */
 export function timersOf(ref: AnyActorRef): readonly WaitingTimer[] {
   return [...(tables.get(ref.system)?.get(ref) ?? [])];
 }

@@ -13,7 +13,6 @@ import { findRoute, readTarget } from '../../machines/webhook/routes.ts';
 
 export interface RouteSources {
   readonly multiplexProfiles: boolean;
-  /** The routes of every profile's configuration. */
   readonly configured: readonly RouteWithSecret[];
   readonly subscriptions: ReadonlyMap<ProfileName, SubscriptionsStore>;
 }

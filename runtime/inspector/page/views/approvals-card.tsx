@@ -47,7 +47,6 @@ interface QuestionProps {
   readonly row: ApprovalRow;
   /** When it stopped waiting for an answer. */
   readonly endedAtMs: number | undefined;
-  /** The answer, if there was one. */
   readonly answer: AnsweredRow | undefined;
   /** A link leads to it: it is framed and focused. */
   readonly chosen: boolean;

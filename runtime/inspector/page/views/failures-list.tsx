@@ -194,7 +194,6 @@ function SelectionBar({
   const focused = (): string | undefined => document.activeElement?.closest<HTMLElement>('tr[data-row]')?.dataset.row;
   // Not for a row of another group that is open.
   const applies = (): boolean => focused() === undefined || rows.some(({ id }) => id === focused());
-  /** Returns the focused row, or the first one. */
   const here = (): string | undefined => focused() ?? rows[0]?.id;
   const toggleHere = (isRange: boolean): void => {
     const id = here();
