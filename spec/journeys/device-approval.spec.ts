@@ -45,8 +45,6 @@ t.test('DEV-4 · what stops a device login leaves saved credentials; trouble on 
   const rows: readonly (readonly [what: string, arrange: () => void, expected: RegExp, passMs?: number])[] = [
     ['expired_token', () => authority.on(paths.token, oauthError('expired_token')), /expired before it was entered/],
     ['access_denied', () => authority.on(paths.token, oauthError('access_denied')), /denied on the other device/],
-    ['invalid_client', () => authority.on(paths.token, oauthError('invalid_client', 401)), /invalid_client/],
-    ['unauthorized_client', () => authority.on(paths.token, oauthError('unauthorized_client')), /unauthorized_client/],
     ['a page with 200', () => authority.on(paths.token, html), /answered something else/],
     ['no token in it', () => authority.on(paths.token, { json: { token_type: 'Bearer' } }), /answered something else/],
     [
@@ -54,7 +52,6 @@ t.test('DEV-4 · what stops a device login leaves saved credentials; trouble on 
       () => authority.on(paths.device, oauthError('invalid_scope', 400, 'no such scope')),
       /gave no device code: no such scope/,
     ],
-    ['no code but a page', () => authority.on(paths.device, html), /gave no device code/],
     [
       'registration refused',
       () => authority.on(paths.register, oauthError('access_denied', 403)),

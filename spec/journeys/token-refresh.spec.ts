@@ -10,7 +10,6 @@ import type { SeenByServer } from '../support/oauth/http.ts';
 import { pinnedTurn } from '../support/oauth/ports.ts';
 import {
   type Answer,
-  html,
   oauthError,
   paths,
   type ScriptedServer,
@@ -207,9 +206,6 @@ t.test('OAU-1 · OAU-8 · a network failure during renewal deletes nothing, star
   const failures: readonly (readonly [string, () => void | Promise<void>, RegExp])[] = [
     ['a reset', () => authority.on(paths.token, { kind: 'reset' }), busy],
     ['502 and a page', () => authority.on(paths.token, page(502)), busy],
-    ['503 and an error', () => authority.on(paths.token, oauthError('temporarily_unavailable', 503)), busy],
-    ['200 and a page', () => authority.on(paths.token, html), odd],
-    ['404 and a page', () => authority.on(paths.token, page(404)), odd],
     ['a redirect', () => authority.on(paths.token, { kind: 'redirect', to: 'https://as.invalid/token' }), odd],
     ['no server there', () => authority.stop(), busy],
   ];
