@@ -404,7 +404,7 @@ export function findCommand(name: string, path: string, cwd: string): string | u
     .find(isExecutable);
 }
 
-function isExecutable(file: string): boolean {
+export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();

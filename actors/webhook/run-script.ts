@@ -4,7 +4,7 @@
  * @see SCR-1 and SCR-2 in docs/specification.md
  */
 
-import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { extname } from 'node:path';
 import { causeOf } from '../../machines/base/fault.ts';
 import { type JsonObject, stringify } from '../../machines/base/json.ts';
@@ -12,7 +12,7 @@ import type { Route } from '../../machines/config/route.ts';
 import type { ScriptResult } from '../../machines/webhook/script-outcome.ts';
 import { confined } from '../confine.ts';
 import { isExhausted } from '../exhaustion.ts';
-import { endOf, runCommand, scrubbedEnv } from '../process-group.ts';
+import { endOf, isExecutable, runCommand, scrubbedEnv } from '../process-group.ts';
 
 interface ScriptSettings {
   /** The profile's scripts folder. */
@@ -115,13 +115,4 @@ function beginningOf(file: string): string {
 
 function isFile(file: string): boolean {
   return statSync(file, { throwIfNoEntry: false })?.isFile() === true;
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }
