@@ -615,20 +615,7 @@ t.test(
 
 t.test('INS-2 · untrusted requests are refused', options, async (t) => {
   const gateway = await startGateway(t, {}, { config: configOf() });
-  const { origin, port } = new URL(await linkOf(gateway));
-
-  await t.test('a wrong, a used and a missing token', async (t) => {
-    const blank = await openBlank(t);
-    t.equal((await blank.page.goto(`${origin}/open?token=wrong`))?.status(), 401);
-    t.equal((await blank.page.goto(`${origin}/`))?.status(), 401);
-    const link = await linkOf(gateway);
-    t.equal((await blank.page.goto(link))?.status(), 200);
-    const other = await openBlank(t);
-    t.equal((await other.page.goto(link))?.status(), 401, 'a link works once');
-    for (const path of ['/stream', '/rpc', '/actor/supervisor', '/chart/gateway']) {
-      t.equal(await statusOf(`${origin}${path}`, { method: path === '/rpc' ? 'POST' : 'GET', origin }), 401, path);
-    }
-  });
+  const { origin } = new URL(await linkOf(gateway));
 
   await t.test('the session continues after a reload, in a second tab and beside a second session', async (t) => {
     const { page, context } = await openInspector(t, gateway);
@@ -662,17 +649,6 @@ t.test('INS-2 · untrusted requests are refused', options, async (t) => {
     const cookie = (await context.cookies(origin)).map(({ name, value }) => `${name}=${value}`).join('; ');
     t.equal(await statusOf(`${origin}/rpc`, { method: 'POST', origin: foreign, cookie }), 403);
     t.match(await gateway.control.call('gateway.status'), { pid: gateway.daemon.child.pid }, 'the daemon still runs');
-  });
-
-  await t.test('a host name that was rebound to this machine', async (t) => {
-    const blank = await openBlank(t);
-    t.equal((await blank.page.goto(`http://rebound.invalid:${port}/`))?.status(), 421);
-    t.equal(
-      (
-        await blank.page.goto(`http://rebound.invalid:${port}${new URL(await linkOf(gateway)).pathname}?token=x`)
-      )?.status(),
-      421,
-    );
   });
 
   await t.test('a frame around the page', async (t) => {

@@ -203,19 +203,6 @@ t.test('CFG-3 · CLI-5 · broken routes keep the adapter closed, not the daemon 
   t.notMatch(status, { webhook: { fault: /./ } });
 });
 
-t.test(
-  'CFG-3 · CLI-5 · a switch that cannot be read is no "off": the adapter is refused with its finding',
-  async (t) => {
-    const unreadable = /platforms\.webhook\.enabled.*\[wrong-type\]/;
-    const config = webhookConfig('        one: {}\n').replace('enabled: true\n    \n', "enabled: 'false'\n");
-    const home = makeHome(t, { 'config.yaml': config });
-    t.match(await startBlocked(t, home.path), { code: 0, stderr: unreadable });
-    t.match(await cliJson(home.path, 'gateway', 'status'), {
-      webhook: { enabled: true, url: null, fault: unreadable },
-    });
-  },
-);
-
 t.test('CFG-3 · CLI-5 · a section that cannot be read takes its default, and webhooks wait for it alone', async (t) => {
   const routes = '        one: {}\n';
   const server = 'mcp_servers: {s: {command: cat}}';
