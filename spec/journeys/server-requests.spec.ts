@@ -2,8 +2,8 @@
 
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import t, { type Test } from 'tap';
-import type { Json, JsonObject } from '../../machines/base/json.ts';
+import t from 'tap';
+import type { JsonObject } from '../../machines/base/json.ts';
 import { listenHttp } from '../support/http-listener.ts';
 import {
   type CallAnswer,
@@ -16,36 +16,11 @@ import {
 } from '../support/mcp/gateway.ts';
 import { started } from '../support/mcp/http-peer.ts';
 import { stdioPeer } from '../support/mcp/stdio-peer.ts';
+import { type AskedModel, type ModelReply, startModelServer } from '../support/model-server.ts';
 import { inAllOnly } from '../support/tier.ts';
 
-interface ModelRequest {
-  readonly authorization: string | undefined;
-  readonly body: JsonObject & { readonly messages: readonly JsonObject[] };
-}
-
-interface FakeModel {
-  readonly url: string;
-  readonly requests: readonly ModelRequest[];
-  /** What the next requests are answered with; `hang` answers never. */
-  next: { readonly status: number; readonly body: Json } | 'hang' | undefined;
-}
-
-/** An endpoint that speaks as OpenAI's chat completions do. */
-async function startModel(t: Test): Promise<FakeModel> {
-  const requests: ModelRequest[] = [];
-  const model: FakeModel = { url: '', requests, next: undefined };
-  const { url } = await listenHttp(t, async (req, res) => {
-    let text = '';
-    for await (const chunk of req) text += chunk;
-    const body = JSON.parse(text) as ModelRequest['body'];
-    requests.push({ authorization: req.headers.authorization, body });
-    if (model.next === 'hang') return;
-    const usual = { choices: [{ message: { content: `hello from ${body.model}` }, finish_reason: 'stop' }] };
-    const { status, body: answer } = model.next ?? { status: 200, body: usual };
-    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-  });
-  return Object.assign(model, { url: `${url}/v1` });
-}
+/** Answers a sample with the name of its model. */
+const hello = ({ body }: AskedModel): ModelReply => ({ kind: 'whole', text: `hello from ${body.model}` });
 
 /** What the peer says it was answered, or how its tool failed. */
 function told(answer: Parameters<typeof wordsOf>[0]): JsonObject {
@@ -187,7 +162,7 @@ t.test('TRU-5 · SRV-1 · what a server asks on the stream of a call that has en
 });
 
 t.test('what server-everything asks', async (t) => {
-  const model = await startModel(t);
+  const model = await startModelServer(t, hello);
   const everything = fileURLToPath(import.meta.resolve('@modelcontextprotocol/server-everything/dist/index.js'));
   const gateway = await startGateway(
     t,
@@ -232,8 +207,8 @@ t.test('what server-everything asks', async (t) => {
     const answer = await gateway.call('mcp__everything__trigger_sampling_request', { prompt: 'Say it', maxTokens: 50 });
 
     t.match(wordsOf(answer), /hello from m/);
-    t.match(model.requests.at(-1)?.body, { max_tokens: 50, model: 'm' });
-    t.match(JSON.stringify(model.requests.at(-1)?.body.messages), /Say it/);
+    t.match(model.asked.at(-1)?.body, { max_tokens: 50, model: 'm' });
+    t.match(JSON.stringify(model.asked.at(-1)?.body.messages), /Say it/);
   });
 
   t.test('SRV-3 · it may ask for roots, and its entry names none', async (t) => {
@@ -256,7 +231,8 @@ t.test('SRV-1 · TRU-3 · a form goes with its server', async (t) => {
 });
 
 t.test('sampling with a model', async (t) => {
-  const model = await startModel(t);
+  let next: ModelReply | undefined;
+  const model = await startModelServer(t, (one) => next ?? hello(one));
   const peer = await started(t);
   const modern = await started(t, { kind: 'modern' });
   const config = {
@@ -281,27 +257,27 @@ t.test('sampling with a model', async (t) => {
       const answer = told(await gateway.call(`mcp__${server}__sample`));
 
       t.match(answer, { role: 'assistant', content: { type: 'text', text: 'hello from own-model' } });
-      t.match(model.requests.at(-1), {
-        authorization: 'Bearer model-key-0123456789',
+      t.match(model.asked.at(-1), {
+        headers: { authorization: 'Bearer model-key-0123456789' },
         body: { model: 'own-model', max_tokens: 100, messages: [{ role: 'user', content: 'Say hello' }] },
       });
     });
   }
 
   t.test('SRV-2 · a model that does not answer in time, or with an error, is a refusal that says so', async (t) => {
-    model.next = 'hang';
-    const asked = model.requests.length;
+    next = { kind: 'silent' };
+    const asked = model.asked.length;
     const hanging = gateway.call('mcp__hasty__sample');
-    await eventually(() => model.requests.length > asked);
+    await eventually(() => model.asked.length > asked);
     await gateway.daemon.pass(60_000);
     t.match(JSON.stringify(await hanging), /sampling refused: the model gave no answer in 60 s/);
-    model.next = { status: 403, body: { error: 'model-key-0123456789 is no key of ours' } };
+    next = { kind: 'status', status: 403, body: '{"error":"model-key-0123456789 is no key of ours"}' };
     const failed = JSON.stringify(await gateway.call('mcp__peer__sample'));
     t.match(failed, /the model endpoint answered HTTP 403; check agent\.model/);
     t.notMatch(failed, /model-key-0123456789/);
-    model.next = { status: 200, body: 'x'.repeat(70_000_000) };
+    next = { kind: 'raw', type: 'application/json', body: `"${'x'.repeat(70_000_000)}"` };
     t.match(JSON.stringify(await gateway.call('mcp__peer__sample')), /answered with more than 67108864 bytes/);
-    model.next = undefined;
+    next = undefined;
     t.match(told(await gateway.call('mcp__peer__sample')), { role: 'assistant' });
   });
 
