@@ -1,9 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import t from 'tap';
 import { completionScripts } from '../../cli/commands/completion.ts';
 import { main, runCli, startDaemon } from '../support/daemon.ts';
+import { fakeGateway } from '../support/fake-gateway.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 
 const config = `platforms: {webhook: {enabled: true, extra: {host: 127.0.0.1, port: 0, secret: completed-secret-1, routes: {github: {prompt: p, description: code host}}}}}
@@ -58,13 +58,7 @@ t.test('CLI-2 · completion takes names from the running gateway, and is silent 
 t.test('SEC-7 · a question is completed without the words of its server', async (t) => {
   const home = makeHome(t);
   const result = [{ id: 'a1', server: 'notes', kind: 'form', message: 'approved by the gateway' }];
-  const server = createServer((socket) =>
-    socket.once('data', (line) => {
-      socket.write(`${JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(String(line)).id, result })}\n`);
-    }),
-  );
-  await new Promise<void>((resolve) => server.listen(`${home.path}/gateway.sock`, resolve));
-  t.teardown(() => server.close());
+  await fakeGateway(t, home.path, ({ id }, { say }) => say({ id, result }));
 
   const { stdout } = await runCli(['complete', '--', 'approvals', 'approve', ''], home.path);
   t.equal(stdout, 'a1\tnotes form\n');
@@ -96,9 +90,7 @@ t.test('CLI-2 · PRF-1 · each shell completes servers of the given profile, els
 
 t.test('CLI-2 · a gateway that does not answer holds no key up', async (t) => {
   const home = makeHome(t);
-  const server = createServer(() => {});
-  await new Promise<void>((resolve) => server.listen(`${home.path}/gateway.sock`, resolve));
-  t.teardown(() => server.close());
+  await fakeGateway(t, home.path, () => {});
 
   t.same(await runCli(['complete', '--', 'mcp', 'test', ''], home.path), { code: 0, stdout: '', stderr: '' });
 });
@@ -107,14 +99,7 @@ t.test('CLI-2 · SEC-7 · an id that the command would read as a flag is not off
   const home = makeHome(t);
   const ids = ['--payload=/etc/hosts', ':folders', 'd-1'];
   const result = ids.map((delivery_id) => ({ delivery_id, route: 'r', event: 'e', status: 's' }));
-  const server = createServer((socket) => {
-    socket.on('data', (line) => {
-      const { id } = JSON.parse(String(line)) as { readonly id: number };
-      socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(`${home.path}/gateway.sock`, resolve));
-  t.teardown(() => server.close());
+  await fakeGateway(t, home.path, ({ id }, { say }) => say({ id, result }));
 
   t.match(await runCli(['complete', '--', 'events', 'show', ''], home.path), { code: 0, stdout: /^d-1\tr e s\n$/ });
 });

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { pausesOf } from '../../cli/follow.ts';
 import type { ControlClient } from '../../runtime/control/client.ts';
 import { createControlServer } from '../../runtime/control/server.ts';
 import type { DaemonView } from '../../runtime/control/view.ts';
 import { askCli, main } from '../support/daemon.ts';
+import { fakeGateway } from '../support/fake-gateway.ts';
 import { makeHome } from '../support/home.ts';
 
 /** A home whose socket is served by the spec, and who follows there. */
@@ -85,25 +85,14 @@ for (const words of [
 
 t.test('INS-2 · CLI-6 · who reads the stream too slowly is connected again, and says what is missing', async (t) => {
   const { path } = makeHome(t);
-  let connections = 0;
-  const server = createServer((socket) => {
-    connections += 1;
-    const actor = `actors/${connections}`;
+  const server = await fakeGateway(t, path, ({ id }, { number, say, socket }) => {
     // The second connection is the last one.
-    if (connections === 2) server.close();
-    socket.on('error', () => {});
-    socket.once('data', (asked) => {
-      const { id } = JSON.parse(String(asked));
-      const answers = [
-        { id, result: { snapshot: null } },
-        { method: 'inspect.record', params: { at: '2026-01-01T00:00:00.000Z', actor, machine: 'm' } },
-      ];
-      socket.end(answers.map((one) => `${JSON.stringify({ jsonrpc: '2.0', ...one })}\n`).join(''));
-    });
+    if (number === 2) server.close();
+    say({ id, result: { snapshot: null } });
+    const record = { at: '2026-01-01T00:00:00.000Z', actor: `actors/${number}`, machine: 'm' };
+    say({ method: 'inspect.record', params: record });
+    socket.end();
   });
-  server.listen(`${path}/gateway.sock`);
-  await once(server, 'listening');
-  t.teardown(() => server.close());
   const { code, stdout, stderr } = await askCli(['inspect', 'follow', '--json'], path);
   t.equal(code, 3);
   t.match(stdout, /"actors\/1"[^\n]*\n[^\n]*"actors\/2"[^\n]*\n$/);

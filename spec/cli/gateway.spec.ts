@@ -1,11 +1,10 @@
-import { once } from 'node:events';
 import { chownSync, readdirSync } from 'node:fs';
-import { createServer } from 'node:net';
 import t from 'tap';
 import { runGateway, startGateway, unanswered } from '../../cli/commands/gateway.ts';
 import { version } from '../../cli/version.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { askCli } from '../support/daemon.ts';
+import { fakeGateway } from '../support/fake-gateway.ts';
 import { makeHome } from '../support/home.ts';
 
 const owner = 65_533;
@@ -37,17 +36,7 @@ t.test('CLI-1 · DUR-3 · a gateway that runs without a socket, as on a full dis
 t.test('CLI-1 · PKG-2 · who starts a new version beside a running gateway learns that the old one runs', async (t) => {
   const home = makeHome(t).path;
   let running = '0.0.9';
-  const server = createServer((socket) => {
-    socket.on('error', () => {});
-    socket.once('data', (asked) => {
-      const { id } = JSON.parse(String(asked));
-      const result = { state: 'up.running', version: running };
-      socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, result })}\n`);
-    });
-  });
-  server.listen(`${home}/gateway.sock`);
-  await once(server, 'listening');
-  t.teardown(() => server.close());
+  await fakeGateway(t, home, ({ id }, { say }) => say({ id, result: { state: 'up.running', version: running } }));
   const start = async (): Promise<string> => {
     const { context, seen } = stageCommand({});
     t.equal(await startGateway({ ...context, home }), 0);

@@ -1,17 +1,14 @@
-import { once } from 'node:events';
-import { createServer } from 'node:net';
 import t from 'tap';
 import { tryLock } from '../../actors/lock-file.ts';
 import { askCli } from '../support/daemon.ts';
+import { fakeGateway } from '../support/fake-gateway.ts';
 import { makeHome } from '../support/home.ts';
 
 t.test('CLI-3 · CLI-2 · a gateway that hangs is named with the cure, and what is in files is read there', async (t) => {
   const home = makeHome(t, { 'config.yaml': 'agent: {runner: nothing}\n' }).path;
   const held = tryLock(`${home}/gateway.lock`);
   t.teardown(() => held.kind === 'taken' && held.lock.release());
-  const server = createServer(() => {}).listen(`${home}/gateway.sock`);
-  t.teardown(() => server.close());
-  await once(server, 'listening');
+  await fakeGateway(t, home, () => {});
   const { pid } = process;
   const hung = `agent: the gateway (process ${pid}) does not answer: if it was stopped, \`kill -CONT ${pid}\` continues it; if it hangs, \`kill -9 ${pid}\` ends it`;
 

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
 import { widthOf } from '../../cli/text-width.ts';
-import { homePaths } from '../../machines/config/profile.ts';
 import { stageCommand } from '../support/command-stage.ts';
 import { main } from '../support/daemon.ts';
+import { fakeGateway } from '../support/fake-gateway.ts';
 import { makeHome } from '../support/home.ts';
 import { startGateway } from '../support/mcp/gateway.ts';
 import { collected, until } from '../support/processes.ts';
@@ -16,34 +15,16 @@ const only = hasTerminal ? {} : { skip: 'this machine has no script that runs a 
 
 const row = (id: string) => ({ id, parent: null, machine: 'connection', state: 'failed', since: 0, tags: ['failed'] });
 
-/**
- * A gateway that answers the first request of each connection with these messages, and then ends those before the last one.
- */
-async function answered(
-  t: Test,
-  home: string,
-  messages: (id: unknown, connection: number) => readonly object[],
-  last = 1,
-): Promise<void> {
-  let connections = 0;
-  const server = createServer((socket) => {
-    connections += 1;
-    const connection = connections;
-    socket.on('error', () => {});
-    socket.once('data', (asked) => {
-      const { id } = JSON.parse(String(asked));
-      socket.write(
-        messages(id, connection)
-          .map((one) => `${JSON.stringify({ jsonrpc: '2.0', ...one })}\n`)
-          .join(''),
-      );
-      if (connection < last) socket.end();
-    });
-  });
-  server.listen(homePaths(home).socket);
-  await once(server, 'listening');
-  t.teardown(() => server.close());
+/** A gateway that shows these actors. */
+function showing(t: Test, home: string, ...actors: readonly object[]) {
+  return fakeGateway(t, home, ({ id }, { say }) => say({ id, result: shown(home, actors) }));
 }
+
+const shown = (home: string, actors: readonly object[]) => ({
+  actors,
+  more: {},
+  health: { started: Date.now(), url: null, home },
+});
 
 t.test('INS-2 · in the tree of a terminal, n goes from one failed actor to the next', only, async (t) => {
   const gone = { command: 'no-such-command-here', args: [] };
@@ -68,11 +49,11 @@ t.test('INS-2 · in the tree of a terminal, n goes from one failed actor to the 
 
 t.test('INS-2 · an actor that ends while the tree is read is not left in it', only, async (t) => {
   const home = makeHome(t).path;
-  const actors = [row('connections/gone'), row('connections/here')];
-  await answered(t, home, (id) => [
-    { id, result: { actors, more: {}, health: { started: Date.now(), url: null, home } } },
-    { method: 'inspect.delta', params: { at: 0, changed: [], gone: ['connections/gone'], steps: [], skipped: 0 } },
-  ]);
+  await fakeGateway(t, home, ({ id }, { say }) => {
+    say({ id, result: shown(home, [row('connections/gone'), row('connections/here')]) });
+    const gone = ['connections/gone'];
+    say({ method: 'inspect.delta', params: { at: 0, changed: [], gone, steps: [], skipped: 0 } });
+  });
   const terminal = startTerminal(t, ['inspect'], { AGENT_HOME: home });
   await terminal.shows(/agent {2}1 failed {2}up/);
   terminal.type('q');
@@ -81,11 +62,10 @@ t.test('INS-2 · an actor that ends while the tree is read is not left in it', o
 
 t.test('INS-2 · CLI-6 · a terminal that is disconnected as a slow reader shows the tree anew', only, async (t) => {
   const home = makeHome(t).path;
-  const health = { started: Date.now(), url: null, home };
-  const messages = (id: unknown, connection: number) => [
-    { id, result: { actors: [row(`connections/number-${connection}`)], more: {}, health } },
-  ];
-  await answered(t, home, messages, 2);
+  await fakeGateway(t, home, ({ id }, { number, say, socket }) => {
+    say({ id, result: shown(home, [row(`connections/number-${number}`)]) });
+    if (number === 1) socket.end();
+  });
   const terminal = startTerminal(t, ['inspect'], { AGENT_HOME: home });
   await terminal.shows(/connections\/number-2/);
   terminal.type('q');
@@ -94,10 +74,7 @@ t.test('INS-2 · CLI-6 · a terminal that is disconnected as a slow reader shows
 
 t.test('INS-2 · CLI-6 · no line of the tree fills the last column, where its end would be erased', only, async (t) => {
   const home = makeHome(t).path;
-  const actors = [{ ...row('connections/here'), why: 'x'.repeat(80) }];
-  await answered(t, home, (id) => [
-    { id, result: { actors, more: {}, health: { started: Date.now(), url: null, home } } },
-  ]);
+  await showing(t, home, { ...row('connections/here'), why: 'x'.repeat(80) });
   const line = `stty cols 40 rows 10; exec '${process.execPath}' '${main}' inspect`;
   const child = spawn('script', ['-qec', line, '/dev/null'], {
     env: { ...process.env, TERM: 'xterm', NO_COLOR: '1', AGENT_HOME: home },
@@ -115,10 +92,7 @@ t.test('INS-2 · CLI-6 · no line of the tree fills the last column, where its e
 
 t.test('INS-2 · CLI-6 · Ctrl-Z stops the tree on a restored terminal, and fg draws it again', only, async (t) => {
   const home = makeHome(t).path;
-  const actors = [row('connections/here')];
-  await answered(t, home, (id) => [
-    { id, result: { actors, more: {}, health: { started: Date.now(), url: null, home } } },
-  ]);
+  await showing(t, home, row('connections/here'));
   const view = `'${process.execPath}' '${main}' inspect`;
   const behind = `bg; until jobs >'${home}/jobs'; grep -q Stopped '${home}/jobs'; do sleep 0.05; done`;
   const line = `set -m; ${view}; stty -a; echo stopped; ${behind}; echo behind; fg; stty -a; echo over`;
@@ -144,10 +118,7 @@ t.test('INS-2 · CLI-6 · Ctrl-Z stops the tree on a restored terminal, and fg d
 
 t.test('INS-2 · CLI-6 · Ctrl-Z changes nothing where no shell could continue the tree', only, async (t) => {
   const home = makeHome(t).path;
-  const actors = [row('connections/here')];
-  await answered(t, home, (id) => [
-    { id, result: { actors, more: {}, health: { started: Date.now(), url: null, home } } },
-  ]);
+  await showing(t, home, row('connections/here'));
   const terminal = startTerminal(t, ['inspect'], { AGENT_HOME: home });
   await terminal.shows(/connections\/here/);
   terminal.type('\u001a');

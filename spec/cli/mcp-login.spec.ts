@@ -1,13 +1,10 @@
 /** What a person sees of `agent mcp login` and `reauth`, and the codes that a script gets. */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
-import { dirname } from 'node:path';
 import t, { type Test } from 'tap';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { homePaths } from '../../machines/config/profile.ts';
 import { main } from '../support/daemon.ts';
+import { fakeGateway } from '../support/fake-gateway.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { eventually } from '../support/mcp/gateway.ts';
 import { installBrowser, startCli } from '../support/oauth/login-cli.ts';
@@ -32,41 +29,23 @@ interface Stage {
 /** A control socket that plays the daemon's part of each login as told, so that every ending can be had. */
 async function stage(t: Test, script: Readonly<Record<string, readonly Step[]>>): Promise<Stage> {
   const home = makeHome(t);
-  const path = homePaths(home.path).socket;
-  mkdirSync(dirname(path), { recursive: true });
   const asked: { method: string; params: JsonObject }[] = [];
-  const sockets = new Set<Socket>();
   let left = 0;
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => {});
+  const server = await fakeGateway(t, home.path, ({ id, method, params }, { say, socket }) => {
+    asked.push({ method, params });
+    const key = method === 'mcp.login' ? String(params.server) : method;
+    for (const step of script[key] ?? []) {
+      if (step === 'hangs up') socket.destroy();
+      else if (step === 'waits') break;
+      else if ('report' in step) say({ method: 'mcp.loginProgress', params: step.report });
+      else if ('result' in step) say({ id, result: step.result });
+      else say({ id, error: { code: -32_000, message: step.error, data: { code: step.code } } });
+    }
+  });
+  server.on('connection', (socket) => {
     socket.on('close', () => {
-      sockets.delete(socket);
       left += 1;
     });
-    let rest = '';
-    socket.setEncoding('utf8').on('data', (chunk: string) => {
-      const lines = (rest + chunk).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) {
-        const { id, method, params } = JSON.parse(line) as { id: number; method: string; params: JsonObject };
-        asked.push({ method, params });
-        const say = (message: object): void => void socket.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
-        const key = method === 'mcp.login' ? String(params.server) : method;
-        for (const step of script[key] ?? []) {
-          if (step === 'hangs up') socket.destroy();
-          else if (step === 'waits') break;
-          else if ('report' in step) say({ method: 'mcp.loginProgress', params: step.report });
-          else if ('result' in step) say({ id, result: step.result });
-          else say({ id, error: { code: -32_000, message: step.error, data: { code: step.code } } });
-        }
-      }
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(path, () => resolve()));
-  t.teardown(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
   });
   return { home, asked, left: () => left };
 }

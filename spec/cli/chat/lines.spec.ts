@@ -2,9 +2,10 @@
 
 import { spawn } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { main } from '../../support/daemon.ts';
+import { fakeGateway } from '../../support/fake-gateway.ts';
 import { makeHome } from '../../support/home.ts';
 import { collected, until } from '../../support/processes.ts';
 import { hasTerminal, startTerminal } from '../../support/terminal.ts';
@@ -16,22 +17,13 @@ const answers: Readonly<Record<string, object>> = {
 };
 
 /** A gateway that opens a chat; resolves with the connection of its client. */
-async function chatting(t: Test, home: string): Promise<Socket> {
-  const connected = new Promise<Socket>((resolve) => {
-    const server = createServer((socket) => {
-      socket.on('error', () => {});
-      socket.on('data', (chunk) => {
-        for (const line of String(chunk).split('\n').filter(Boolean)) {
-          const { id, method } = JSON.parse(line);
-          socket.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: answers[method] ?? null })}\n`);
-        }
-      });
+function chatting(t: Test, home: string): Promise<Socket> {
+  return new Promise((resolve) => {
+    void fakeGateway(t, home, ({ id, method }, { say, socket }) => {
+      say({ id, result: answers[method] ?? null });
       resolve(socket);
     });
-    server.listen(`${home}/gateway.sock`);
-    t.teardown(() => server.close());
   });
-  return connected;
 }
 
 t.test(
