@@ -18,6 +18,7 @@ export interface CachedDiscovery {
   readonly tools: readonly JsonObject[];
   /** Which tools were left out, and why; absent if none. */
   readonly leftOut?: readonly string[];
+  /** The names of all of these; absent if they are unknown or too many. */
   readonly leftOutNames?: readonly string[];
   readonly capabilities: JsonObject;
   readonly instructions?: string;
