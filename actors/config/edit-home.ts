@@ -4,12 +4,14 @@
  * @see HOME-4 in docs/specification.md
  */
 
+import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { type ConfigEdit, editConfig, isKept } from '../../machines/config/edit.ts';
+import { type ConfigEdit, editingConfig, isKept, parsingConfig } from '../../machines/config/edit.ts';
 import { editVariable, parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { TakenSecret } from '../../machines/mcp/secret-places.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../files.ts';
+import { inPieces } from '../in-pieces.ts';
 
 export type EntryChange<Refused extends 'taken' | 'absent' = 'taken' | 'absent'> =
   | { readonly kind: 'changed' }
@@ -21,29 +23,32 @@ export interface Unwritable {
   readonly why: string;
 }
 
-/** @param plan returns the edits of the current text, or why there are none */
+/**
+ * @param plan returns the edits of config.yaml, given its values, or why there are none; it may be called again where the
+ * file changes meanwhile
+ */
 export async function editHome<Refused extends 'taken' | 'absent'>(
-  { home, profile }: { readonly home: string; readonly profile: ProfileName },
-  plan: (text: string) => readonly ConfigEdit[] | Refused,
+  place: ProfilePlace,
+  plan: (config: JsonObject) => readonly ConfigEdit[] | Refused,
 ): Promise<EntryChange<Refused>> {
-  const { home: folder, config } = profilePaths(home, profile);
-  await ensurePrivateFolder(folder);
-  let outcome: EntryChange<Refused> = { kind: 'changed' };
-  await updateFileLocked(config, (text = '') => {
-    const edits = plan(text);
-    outcome = typeof edits === 'string' ? { kind: edits } : { kind: 'changed' };
-    if (typeof edits === 'string' || edits.length === 0) return undefined;
-    const edited = editConfig(text, edits);
-    if (edited === undefined) outcome = unwritable(config, text);
-    return edited;
+  const outcome = await editHomeAndVariables(place, ({ config }) => {
+    const edits = plan(config);
+    if (typeof edits === 'string') return { kind: 'refused', why: { kind: edits } } as const;
+    return { kind: 'planned', edits, variables: [] } as const;
   });
-  return outcome;
+  if (outcome.kind === 'planned') return { kind: 'changed' };
+  return outcome.kind === 'refused' ? outcome.why : outcome;
+}
+
+interface ProfilePlace {
+  readonly home: string;
+  readonly profile: ProfileName;
 }
 
 /** The files of a profile, as input of a plan. */
-interface HomeFiles {
-  /** The text of config.yaml. */
-  readonly config: string;
+export interface HomeFiles {
+  /** The values of config.yaml; empty if it is not a mapping. */
+  readonly config: JsonObject;
   /** The variables of `.env`. */
   readonly secrets: ReadonlyMap<string, string>;
 }
@@ -57,34 +62,39 @@ export interface HomePlan {
 /**
  * Changes config.yaml and `.env` of a profile. The plan is made under the locks of the files that it changes, and unless
  * both can be changed nothing is written. The variables are written first, so that no reference exists before its variable.
+ * A long file is read and edited between other work.
  */
 export async function editHomeAndVariables<Plan extends HomePlan | { readonly kind: 'refused' }>(
-  { home, profile }: { readonly home: string; readonly profile: ProfileName },
-  planOf: (files: HomeFiles) => Plan,
+  { home, profile }: ProfilePlace,
+  planOf: (files: HomeFiles) => Plan | Promise<Plan>,
 ): Promise<Plan | Unwritable> {
   const { home: folder, config, env } = profilePaths(home, profile);
-  const planned = (text: string, variables: string): { readonly plan: Plan | Unwritable; readonly edited?: string } => {
-    if (!isKept(text)) return { plan: unwritable(config, text) };
-    const plan = planOf({ config: text, secrets: parseEnvFile(variables) });
+  const planned = async (
+    text: string,
+    variables: string,
+  ): Promise<{ readonly plan: Plan | Unwritable; readonly edited?: string }> => {
+    const document = await inPieces(parsingConfig(text));
+    if (!isKept(document)) return { plan: unwritable(config, notKept) };
+    const plan = await planOf({ config: document.value, secrets: parseEnvFile(variables) });
     if (plan.kind === 'refused') return { plan };
-    const edited = editConfig(text, plan.edits);
-    return edited === undefined ? { plan: unwritable(config, text) } : { plan, edited };
+    const edited = await inPieces(editingConfig(text, plan.edits, document));
+    return edited === undefined ? { plan: unwritable(config, notSpliced) } : { plan, edited };
   };
   let read = { text: (await readText(config)) ?? '', variables: (await readText(env)) ?? '' };
-  let { plan, edited } = planned(read.text, read.variables);
+  let { plan, edited } = await planned(read.text, read.variables);
   // Of a long file, a plan takes long.
-  const planAnew = (text: string, variables: string): void => {
-    if (text !== read.text || variables !== read.variables) ({ plan, edited } = planned(text, variables));
+  const planAnew = async (text: string, variables: string): Promise<void> => {
+    if (text !== read.text || variables !== read.variables) ({ plan, edited } = await planned(text, variables));
     read = { text, variables };
   };
   // Without a change no folder is made.
   if (plan.kind !== 'planned' || plan.edits.length + plan.variables.length === 0) return plan;
   await ensurePrivateFolder(folder);
   await updateFileLocked(config, async (text = '') => {
-    planAnew(text, (await readText(env)) ?? '');
+    await planAnew(text, (await readText(env)) ?? '');
     if (plan.kind === 'planned' && plan.variables.length > 0) {
-      await updateFileLocked(env, (variables = '') => {
-        planAnew(text, variables);
+      await updateFileLocked(env, async (variables = '') => {
+        await planAnew(text, variables);
         return plan.kind === 'planned' ? withVariables(variables, plan.variables) : undefined;
       });
     }
@@ -97,9 +107,10 @@ function withVariables(text: string, variables: readonly TakenSecret[]): string 
   return variables.reduce((left, { variable, value }) => editVariable(left, variable, value), text);
 }
 
-function unwritable(config: string, text: string): Unwritable {
-  const cure = isKept(text)
-    ? 'cannot be changed there alone: a key on the way is no mapping, or an anchor, alias or merge key (&, *, <<) gives the value to others; change it by hand (`agent config edit`)'
-    : 'is no YAML that could be kept; correct it first (`agent config check`)';
+const notKept = 'is no YAML that could be kept; correct it first (`agent config check`)';
+const notSpliced =
+  'cannot be changed there alone: a key on the way is no mapping, or an anchor, alias or merge key (&, *, <<) gives the value to others; change it by hand (`agent config edit`)';
+
+function unwritable(config: string, cure: string): Unwritable {
   return { kind: 'unwritable', why: `${config} ${cure}` };
 }

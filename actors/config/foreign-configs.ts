@@ -6,7 +6,7 @@
 
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Json } from '../../machines/base/json.ts';
-import { parseConfig } from '../../machines/config/edit.ts';
+import { parsingConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { type ForeignText, parseJsonc, parseToml, parseYaml } from '../../machines/config/foreign-text.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
@@ -28,6 +28,7 @@ import {
 } from '../../machines/mcp/foreign-files.ts';
 import { type ImportItem, planImport } from '../../machines/mcp/plan-import.ts';
 import { readText } from '../files.ts';
+import { inPieces } from '../in-pieces.ts';
 
 export interface ForeignConfig {
   readonly file: ForeignFile;
@@ -79,7 +80,7 @@ export async function planForeign(
   const [config = '', env = ''] = await Promise.all([readText(paths.config), readText(paths.env)]);
   return planImport({
     found: configs.flatMap(({ file, servers }) => servers.map((server) => ({ file, server }))),
-    config: parseConfig(config).value,
+    config: (await inPieces(parsingConfig(config))).value,
     secrets: parseEnvFile(env),
     env: places.env,
     userHome: places.userHome,

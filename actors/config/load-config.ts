@@ -12,6 +12,7 @@ import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import { atOnce, type Pieces } from '../../machines/base/pieces.ts';
 import { byPlace, type Diagnostic, findingOfFile } from '../../machines/config/diagnostic.ts';
+import { parsingConfig } from '../../machines/config/edit.ts';
 import { keptQuotes, parseEnvFile, replacedLines, strayLines } from '../../machines/config/env-file.ts';
 import type { InterpolationScope } from '../../machines/config/interpolate.ts';
 import { homePaths, type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
@@ -23,6 +24,7 @@ import { compileFilters } from '../../machines/webhook/filter.ts';
 import { leadsOut } from '../confine.ts';
 import { type Documents, fileDocuments } from '../documents.ts';
 import { stampForReader } from '../files.ts';
+import { inPieces } from '../in-pieces.ts';
 import { isFolder } from '../process-group.ts';
 import { userHomeFolder } from '../user-home.ts';
 import { findLooseEnds } from './route-world.ts';
@@ -121,17 +123,25 @@ export function* loadingHome(source: HomeSource, stamps = new Map<string, string
   return { profiles, main: main.profile, existing, diagnostics, webhookBlocked, stamps, documents };
 }
 
-/** Reads entries of servers by their names as a profile's `config.yaml` would be read: interpolated, with all errors. */
-export function readEntries(
+/**
+ * Reads entries of servers by their names as a profile's `config.yaml` would be read: interpolated, with all errors.
+ * @param written the values of that file, where they have been read already
+ */
+export async function readEntries(
   source: HomeSource,
   profile: ProfileName,
-  entries: JsonObject,
-): { readonly servers: readonly ServerEntry[]; readonly findings: readonly Diagnostic[] } {
+  { entries, written }: { readonly entries: JsonObject; readonly written?: JsonObject },
+): Promise<{ readonly servers: readonly ServerEntry[]; readonly findings: readonly Diagnostic[] }> {
   const { home, env } = source;
-  const paths = profilePaths(home, profile);
-  const scope = parseEnvFile(textOf(paths.env, []));
-  // As a draft, a profile is read whether it is served or not.
-  const { profiles, main } = loadHome({ drafts: new Map([[paths.config, textOf(paths.config, [])]]), ...source });
+  const scope = parseEnvFile(textOf(profilePaths(home, profile).env, []));
+  // Of the files, which may be long, only the workspace matters. As a draft, a profile is read whether it is served or not.
+  const drafts = new Map<string, string>();
+  for (const one of new Set([defaultProfile, profile])) {
+    const { config } = profilePaths(home, one);
+    const held = one === profile && written !== undefined ? written : await writtenIn(config);
+    drafts.set(config, JSON.stringify(defined({ workspace: held.workspace })));
+  }
+  const { profiles, main } = loadHome({ ...source, drafts });
   const { workspace } = (profiles.get(profile) ?? main).settings;
   const read = readConfig({
     file: 'entry',
@@ -146,6 +156,10 @@ export function readEntries(
     ({ scope: { kind }, severity }) => kind === 'server' && severity === 'error',
   );
   return { servers: read.settings.servers, findings };
+}
+
+async function writtenIn(config: string): Promise<JsonObject> {
+  return (await inPieces(parsingConfig(textOf(config, [])))).value;
 }
 
 /** The home's `.env` may hold WEBHOOK_* and overrides the process environment. */

@@ -4,11 +4,11 @@
  * @see HOME-4 in docs/specification.md
  */
 
-import { type Document, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
 import type { ConfigPath } from './document.ts';
 
-export function cutOut(text: string, document: Document, path: ConfigPath): string | undefined {
-  let holder: unknown = document.contents;
+export function cutOut(text: string, root: Node | null, path: ConfigPath): string | undefined {
+  let holder: unknown = root;
   let above: Pair | undefined;
   for (const [depth, step] of path.entries()) {
     const pair = isMap(holder) ? pairOf(holder, step) : undefined;
@@ -39,8 +39,13 @@ function cutOfBlock(text: string, map: YAMLMap, pair: Pair, above: Pair | undefi
 
 /** Comments right above a key, with the same indent, belong to it; comments at the start of the file belong to the file. */
 function withoutOwnComments(head: string, indent: string): string {
-  const without = head.replace(new RegExp(`(?:(?<=^|\\n)${indent}#[^\\n]*\\n)+$`), '');
-  return without === '' ? head : without;
+  let from = head.length;
+  for (;;) {
+    const above = from < 2 ? 0 : head.lastIndexOf('\n', from - 2) + 1;
+    if (from === 0 || !head.startsWith(`${indent}#`, above)) break;
+    from = above;
+  }
+  return from === 0 ? head : head.slice(0, from);
 }
 
 /** The end of the pair's last line and of the more deeply indented comments below it; empty lines after that stay. */

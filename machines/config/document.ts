@@ -43,6 +43,8 @@ export interface ConfigDocument {
   /** Empty if the text is not a mapping. */
   readonly value: JsonObject;
   readonly findings: readonly SourceFinding[];
+  /** The nodes with their ranges in the text without its byte order mark; undefined if there are none. */
+  readonly root: Node | null | undefined;
   /** The position of a key (or of a list's item) by its path; of the nearest ancestor if the path does not exist. */
   place(path: ConfigPath): Place;
   /** Without carriage returns and byte order mark. */
@@ -120,7 +122,13 @@ export function* parsingDocument(written: string, schema?: Schema): Pieces<Confi
   if (text.includes('\0')) {
     // Its lines would be printed with what a terminal does not show.
     const message = 'not UTF-8: it has NUL characters, as a file in UTF-16 does; save it as UTF-8';
-    return { value: {}, findings: [{ ...top, message, code: 'yaml-syntax' }], place: () => top, lines: [] };
+    return {
+      value: {},
+      findings: [{ ...top, message, code: 'yaml-syntax' }],
+      root: undefined,
+      place: () => top,
+      lines: [],
+    };
   }
   const counter = new LineCounter();
   const { tokens, stopped, quotes, isPlain } = yield* readingTokens(text, counter.addNewLine);
@@ -137,7 +145,7 @@ export function* parsingDocument(written: string, schema?: Schema): Pieces<Confi
   const findings: SourceFinding[] = [];
   const report = ({ offset, message, code }: Misuse): void => void findings.push({ ...placeAt(offset), message, code });
   if (stopped !== undefined) report(stopped);
-  if (document === undefined) return { value: {}, findings, place: () => top, lines: lines() };
+  if (document === undefined) return { value: {}, findings, root: undefined, place: () => top, lines: lines() };
   const [error] = document.errors;
   if (error !== undefined) {
     const [at] = error.pos;
@@ -181,11 +189,13 @@ function composedAs(
   lines: () => readonly string[],
 ): ConfigDocument {
   const members = new Map<Node, ReadonlyMap<string, Pair>>();
+  const root = document.contents as Node | null;
   return {
     value,
     findings: [],
+    root,
     place: (path) => {
-      const offset = offsetOf(document.contents as Node | null, path, members);
+      const offset = offsetOf(root, path, members);
       return offset === undefined ? top : placeAt(offset);
     },
     get lines() {

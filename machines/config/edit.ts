@@ -20,8 +20,9 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { atOnce, type Pieces } from '../base/pieces.ts';
 import { cutOut, endOf, endOfValue, isNothing, lineStart, nextLine, pairOf } from './cut-out.ts';
-import { type ConfigDocument, type ConfigPath, keepDigits, parseDocument } from './document.ts';
+import { type ConfigDocument, type ConfigPath, keepDigits, parsingDocument, partsOf } from './document.ts';
 import { homeSchema } from './schema.ts';
 
 export interface ConfigEdit {
@@ -34,39 +35,64 @@ export interface ConfigEdit {
 
 /** The text after the edits; undefined if the text is not YAML in which they can be made and change nothing else. */
 export function editConfig(text: string, edits: readonly ConfigEdit[]): string | undefined {
+  return atOnce(editingConfig(text, edits, parseConfig(text)));
+}
+
+/**
+ * Edits a long text in pieces.
+ * @param document the parsed text
+ */
+export function* editingConfig(
+  text: string,
+  edits: readonly ConfigEdit[],
+  document: ConfigDocument,
+): Pieces<string | undefined> {
   const [mark = ''] = /^\uFEFF/.exec(text) ?? [];
   // New lines end as the others do.
   const isDos = text.includes('\r\n') && !/(?<!\r)\n/.test(text);
-  let edited = text.slice(mark.length);
-  if (isDos) edited = edited.replaceAll('\r\n', '\n');
+  let edited: Editable | undefined = { text: text.slice(mark.length), document };
+  if (isDos) edited = yield* readingText(edited.text.replaceAll('\r\n', '\n'));
   for (const edit of edits) {
-    const next = editOne(edited, edit);
-    if (next === undefined) return undefined;
-    edited = next;
+    edited = yield* editingOne(edited, edit);
+    if (edited === undefined) return undefined;
   }
-  return mark + (isDos ? edited.replaceAll('\n', '\r\n') : edited);
+  return mark + (isDos ? edited.text.replaceAll('\n', '\r\n') : edited.text);
 }
 
 /** Parses a `config.yaml`: where a text is meant, a value without quotes is the text as written (CFG-2). */
 export function parseConfig(text: string): ConfigDocument {
-  return parseDocument(text, homeSchema);
+  return atOnce(parsingConfig(text));
+}
+
+/** Does so in pieces. */
+export function parsingConfig(text: string): Pieces<ConfigDocument> {
+  return parsingDocument(text, homeSchema);
 }
 
 /** The value at a path as it is written; undefined if there is none or the text is not YAML. */
 export function valueAt(text: string, path: ConfigPath): Json | undefined {
-  let at: Json | undefined = parseConfig(text).value;
+  return valueIn(parseConfig(text).value, path);
+}
+
+export function valueIn(value: JsonObject, path: ConfigPath): Json | undefined {
+  let at: Json | undefined = value;
   for (const step of path) at = isJsonObject(at) && Object.hasOwn(at, step) ? at[String(step)] : undefined;
   return at;
 }
 
 /** Whether the text is one composable YAML document; it need not be a mapping yet. */
-export function isKept(text: string): boolean {
-  return keptValue(text) !== undefined;
+export function isKept({ findings }: ConfigDocument): boolean {
+  return findings.every(({ code }) => code === 'config-not-mapping');
 }
 
-function keptValue(text: string): Json | undefined {
-  const { value, findings } = parseDocument(text);
-  return findings.every(({ code }) => code === 'config-not-mapping') ? value : undefined;
+interface Editable {
+  /** Without a byte order mark. */
+  readonly text: string;
+  readonly document: ConfigDocument;
+}
+
+function* readingText(text: string): Pieces<Editable> {
+  return { text, document: yield* parsingConfig(text) };
 }
 
 /** Duplicate keys are checked elsewhere: the library compares each key with all of its mapping. */
@@ -76,33 +102,49 @@ function parseKept(text: string): ReturnType<typeof parseYaml> {
   return document;
 }
 
-function editOne(text: string, given: ConfigEdit): string | undefined {
-  const before = keptValue(text);
-  if (before === undefined) return undefined;
+function* editingOne({ text, document }: Editable, given: ConfigEdit): Pieces<Editable | undefined> {
+  if (!isKept(document)) return undefined;
   const changes =
     given.adds === true && isJsonObject(given.value)
       ? Object.entries(given.value).map(([key, value]) => ({ path: [...given.path, key], value }))
       : [given];
-  const wanted = JSON.stringify(
-    changes.reduce<Json | undefined>((held, { path, value }) => withEdit(held, path, value), before),
-  );
-  const saysIt = (one: string): boolean => JSON.stringify(keptValue(one)) === wanted;
+  const before: Json = document.value;
+  const wanted = changes.reduce<Json | undefined>((held, { path, value }) => withEdit(held, path, value), before);
+  if (wanted === before) return { text, document };
+  const forms = [() => splice(text, document.root ?? null, given), () => writtenAnew(text, changes)];
+  for (const form of forms) {
+    const next = form();
+    const edited = next === undefined ? undefined : yield* readingText(next);
+    if (edited !== undefined && isKept(edited.document) && (yield* comparing(edited.document.value, wanted)))
+      return edited;
+  }
+  return undefined;
+}
+
+/** Whether two values are equal, also in the order of their keys. */
+function* comparing(one: JsonObject, other: Json | undefined): Pieces<boolean> {
+  if (!isJsonObject(other)) return false;
+  const others = [...partsOf(other)];
+  for (const part of partsOf(one)) {
+    if (JSON.stringify(part) !== JSON.stringify(others.shift())) return false;
+    yield undefined;
+  }
+  return others.length === 0;
+}
+
+/** The text with the changes as the library writes it. */
+function writtenAnew(text: string, changes: readonly ConfigEdit[]): string | undefined {
   const document = parseKept(text);
-  const edit = { ...given, path: keysOf(document, given.path) };
-  const spliced = splice(text, document, edit);
   try {
-    if (edit.value === undefined) {
-      if (!document.hasIn(edit.path)) return saysIt(text) ? text : undefined;
-      document.deleteIn(edit.path);
-    }
-    for (const { path, value } of edit.value === undefined ? [] : changes) {
+    for (const { path, value } of changes) {
       const at = keysOf(document, path);
-      makeRoom(document, at);
-      document.setIn(at, value);
+      if (value === undefined) document.deleteIn(at);
+      else {
+        makeRoom(document, at);
+        document.setIn(at, value);
+      }
     }
-    if (spliced !== undefined && saysIt(spliced)) return spliced;
-    const written = document.toString({ lineWidth: 0 });
-    return saysIt(written) ? written : undefined;
+    return document.toString({ lineWidth: 0 });
   } catch {
     // A key below a value that is not a mapping.
     return undefined;
@@ -131,7 +173,11 @@ function makeRoom(document: Document, path: ConfigPath): void {
  * What the file must say afterwards. An edit of its text may say something else: a value that an alias or a merge key
  * gives is not in its place, and one with an anchor is the value of other keys too.
  */
-function withEdit(held: Json | undefined, [step, ...rest]: ConfigPath, value: Json | undefined): Json | undefined {
+export function withEdit(
+  held: Json | undefined,
+  [step, ...rest]: ConfigPath,
+  value: Json | undefined,
+): Json | undefined {
   if (step === undefined) return value;
   if (Array.isArray(held)) {
     const list = held as readonly Json[];
@@ -139,18 +185,15 @@ function withEdit(held: Json | undefined, [step, ...rest]: ConfigPath, value: Js
   }
   const members = isJsonObject(held) ? held : {};
   const before = Object.hasOwn(members, step) ? members[String(step)] : undefined;
-  if (before === undefined && value === undefined) return held;
-  // JSON has no members that are undefined.
-  return { ...members, [step]: withEdit(before, rest, value) } as JsonObject;
+  const after = withEdit(before, rest, value);
+  if (after === before) return held;
+  const { [String(step)]: _, ...others } = members;
+  return after === undefined ? others : { ...members, [step]: after };
 }
 
-function splice(
-  text: string,
-  document: ReturnType<typeof parseYaml>,
-  { path, value, adds }: ConfigEdit,
-): string | undefined {
-  if (value === undefined) return cutOut(text, document, path);
-  let holder: unknown = document.contents;
+function splice(text: string, root: Node | null, { path, value, adds }: ConfigEdit): string | undefined {
+  if (value === undefined) return cutOut(text, root, path);
+  let holder: unknown = root;
   for (const [depth, step] of path.entries()) {
     if (isSeq(holder)) return step === holder.items.length ? intoSeq(text, holder, value) : undefined;
     if (!isMap(holder)) return depth === 0 && holder === null ? append(text, nested(path, value)) : undefined;

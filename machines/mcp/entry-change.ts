@@ -5,7 +5,8 @@
  */
 
 import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
-import type { ConfigPath } from '../config/document.ts';
+import { atOnce, type Pieces } from '../base/pieces.ts';
+import { type ConfigPath, partsOf } from '../config/document.ts';
 import type { ConfigEdit } from '../config/edit.ts';
 import { variablesIn } from '../config/interpolate.ts';
 import { meantOr } from '../config/nearest.ts';
@@ -62,7 +63,7 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   const servers = objectAt(config, 'mcp_servers');
   const exists = Object.hasOwn(servers, name);
   const standing = isJsonObject(servers[name]) ? servers[name] : {};
-  const elsewhere = start.elsewhere ?? readElsewhere(name, config);
+  const elsewhere = start.elsewhere ?? atOnce(readingElsewhere(name, config));
   const unusedAfter = (entry: JsonObject): readonly string[] => {
     const read = new Set([...elsewhere, ...variablesIn(entry)]);
     return [...new Set(variablesIn(standing))].filter((variable) => secrets.has(variable) && !read.has(variable));
@@ -130,9 +131,15 @@ export function planEntryChange(start: ChangeStart): EntryPlan | EntryRefusal {
   };
 }
 
-function readElsewhere(name: string, config: JsonObject): ReadonlySet<string> {
+/** Finds the variables to which a configuration refers outside of an entry. */
+export function* readingElsewhere(name: string, config: JsonObject): Pieces<ReadonlySet<string>> {
   const { [name]: _, ...otherServers } = objectAt(config, 'mcp_servers');
-  return new Set(variablesIn({ ...config, mcp_servers: otherServers }));
+  const found = new Set<string>();
+  for (const part of partsOf({ ...config, mcp_servers: otherServers })) {
+    for (const variable of variablesIn(part)) found.add(variable);
+    yield undefined;
+  }
+  return found;
 }
 
 const serverNameRule = 'the name of a server has 1 to 64 letters, digits, ".", "_" and "-", and not only dots';

@@ -12,8 +12,7 @@ import { readText } from '../../actors/files.ts';
 import { inPieces } from '../../actors/in-pieces.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
-import { parseDocument } from '../../machines/config/document.ts';
-import { parseConfig } from '../../machines/config/edit.ts';
+import { parsingConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
 import { maskSource } from '../../machines/config/masked-source.ts';
@@ -22,7 +21,7 @@ import { runVariables } from '../../machines/config/program-variables.ts';
 import { configSchema } from '../../machines/config/schema.ts';
 import { shownSettings, type VariableSource } from '../../machines/config/shown-settings.ts';
 import { isPlace } from '../../machines/mcp/foreign-references.ts';
-import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
+import { learningSecrets, withLostFiles } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
 import type { CommandHost } from './command.ts';
 import type { ConfigSource } from './contract/setup.ts';
@@ -35,11 +34,11 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
   // The defaults of a profile that does not exist would be shown as its settings.
   if (profile !== defaultProfile && !existsSync(paths.home)) throw notServed(profile);
   const text = (await readText(paths.config)) ?? '';
-  const document = parseConfig(text);
+  const document = await inPieces(parsingConfig(text));
   const ofFile = parseEnvFile((await readText(paths.env)) ?? '');
   const redactor = createRedactor();
   // As a draft, a profile is read whether it is served or not.
-  learnSecrets(await inPieces(loadingHome(withDraft(source, profile, text))), redactor);
+  await inPieces(learningSecrets(await inPieces(loadingHome(withDraft(source, profile, text))), redactor));
   const rows = shownSettings(document, configSchema() as JsonObject, (name) => setIn(name, ofFile, env));
   return {
     file: configFile(profile),
@@ -65,8 +64,8 @@ export async function showSource({ source, inForce, daemon }: CommandHost, param
   if (read === undefined) throw notServed(profile);
   const file = configFile(profile);
   const redactor = createRedactor();
-  learnSecrets(onDisk, redactor);
-  if (standing !== undefined) learnSecrets(standing, redactor);
+  await inPieces(learningSecrets(onDisk, redactor));
+  if (standing !== undefined) await inPieces(learningSecrets(standing, redactor));
   // A secret may span lines, so the lines are redacted together. Quotes are replaced meanwhile, so that a reference after
   // a secret's name is not taken for a member of JSON.
   const shown = (text: string): readonly string[] => {
@@ -102,7 +101,7 @@ export async function showSource({ source, inForce, daemon }: CommandHost, param
             })),
           },
         }),
-    variables: [...new Set(variablesIn(parseDocument(read.text).value))]
+    variables: [...new Set(variablesIn(read.written))]
       .filter((name) => !isGiven(name))
       .map((name) => ({ name, from: setIn(name, read.scope, source.env) })),
   };

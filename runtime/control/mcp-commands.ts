@@ -4,8 +4,9 @@
  * @see CLI-3, CLI-5 and TRU-3 in docs/specification.md
  */
 
-import { loadHome, readEntries } from '../../actors/config/load-config.ts';
+import { loadingHome, readEntries } from '../../actors/config/load-config.ts';
 import { changedEntry } from '../../actors/config/server-entries.ts';
+import { inPieces } from '../../actors/in-pieces.ts';
 import { createCredentials } from '../../actors/oauth/credentials.store.ts';
 import { type ServerTool, serversOf, toolFilter, unknownToolsets } from '../../machines/agent/toolset.ts';
 import { defined, isJsonObject, type JsonObject } from '../../machines/base/json.ts';
@@ -19,7 +20,7 @@ import { isSecret } from '../../machines/mcp/secret-places.ts';
 import { readServerSettings, type ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { withoutColours } from '../../machines/mcp/untrusted-words.ts';
 import { serverCommand } from '../../machines/oauth/login-hint.ts';
-import { learnSecrets } from '../config/loaded-home.ts';
+import { learningSecrets } from '../config/loaded-home.ts';
 import type { CallAnswer, CallRequest } from '../mcp/calls.ts';
 import type { OfferCaller, Offers } from '../mcp/offers.ts';
 import type { McpView } from '../mcp/view.ts';
@@ -294,15 +295,15 @@ async function testServer(
     ? await changedEntry({ home: source.home, profile, name }, params.changes)
     : params.entry;
   const settings = isJsonObject(entry)
-    ? givenEntry(name, entry, { profile, source })
-    : configured(name, profile, source);
+    ? await givenEntry(name, entry, { profile, source })
+    : await configured(name, profile, source);
   if (params.connect === false) return { ok: true };
   // The protocol's client is expensive to load, and only this needs it.
   const { probeServer } = await import('../mcp/probe.ts');
   const { home, tokens } = profilePaths(source.home, profile);
-  const loaded = loadHome(source);
+  const loaded = await inPieces(loadingHome(source));
   const redactor = createRedactor();
-  learnSecrets(loaded, redactor);
+  await inPieces(learningSecrets(loaded, redactor));
   const credentials = learntCredentials(createCredentials(tokens, loaded.documents), redactor.learnNext);
   for (const value of secretTexts(settings, entry !== undefined)) redactor.learn(value);
   const { env } = source;
@@ -319,12 +320,12 @@ function secretTexts({ transport }: ServerSettings, isTried: boolean): readonly 
   return Object.entries(transport.env).flatMap(([name, value]) => (isTried || isSecret(name, value) ? [value] : []));
 }
 
-function givenEntry(
+async function givenEntry(
   name: string,
   value: JsonObject,
   { profile, source }: { readonly profile: ProfileName; readonly source: CommandHost['source'] },
-): ServerSettings {
-  const { servers, findings } = readEntries(source, profile, { [name]: value });
+): Promise<ServerSettings> {
+  const { servers, findings } = await readEntries(source, profile, { entries: { [name]: value } });
   const [server] = servers;
   const [finding] = findings;
   if (server === undefined || finding !== undefined) {
@@ -334,8 +335,8 @@ function givenEntry(
   return readServerSettings(server);
 }
 
-function configured(name: string, profile: ProfileName, source: CommandHost['source']): ServerSettings {
-  const { profiles, diagnostics } = loadHome(source);
+async function configured(name: string, profile: ProfileName, source: CommandHost['source']): Promise<ServerSettings> {
+  const { profiles, diagnostics } = await inPieces(loadingHome(source));
   const loaded = profiles.get(profile);
   if (loaded === undefined) throw notServed(profile);
   const entry = loaded.settings.servers.find((server) => server.name === name);

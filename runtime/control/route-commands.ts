@@ -6,10 +6,11 @@
 
 import { editHome } from '../../actors/config/edit-home.ts';
 import { readText } from '../../actors/files.ts';
+import { inPieces } from '../../actors/in-pieces.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
-import { type ConfigPath, parseDocument } from '../../machines/config/document.ts';
-import { valueAt } from '../../machines/config/edit.ts';
+import type { ConfigPath } from '../../machines/config/document.ts';
+import { parsingConfig, valueIn } from '../../machines/config/edit.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { routesPath } from '../../machines/config/read-webhook.ts';
 import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
@@ -91,9 +92,9 @@ function withEarlier({ secret: all }: JsonObject, record: JsonObject): JsonObjec
 async function findRoute({ name, profile }: Route, { source }: CommandHost) {
   for (const one of new Set<ProfileName>([profile, defaultProfile])) {
     const text = (await readText(profilePaths(source.home, one).config)) ?? '';
-    const document = parseDocument(text);
+    const document = await inPieces(parsingConfig(text));
     const path: ConfigPath = [...routesPath(document.value), name];
-    if (valueAt(text, path) !== undefined) return { profile: one, path, line: document.place(path).line };
+    if (valueIn(document.value, path) !== undefined) return { profile: one, path, line: document.place(path).line };
   }
   return undefined;
 }

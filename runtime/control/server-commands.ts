@@ -7,16 +7,18 @@
  * @see CLI-5, HOME-4, INS-4, LNK-1, LNK-2, LNK-3, SEC-1 and SEC-2 in docs/specification.md
  */
 
+import { editHomeAndVariables, type HomeFiles } from '../../actors/config/edit-home.ts';
 import { planForeign, readForeignBlock, readForeignConfigs } from '../../actors/config/foreign-configs.ts';
-import { type HomeSource, loadHome, readEntries } from '../../actors/config/load-config.ts';
-import { changeServerEntries, hasServerEntry } from '../../actors/config/server-entries.ts';
+import { type HomeSource, loadingHome, readEntries } from '../../actors/config/load-config.ts';
+import { hasServerEntry } from '../../actors/config/server-entries.ts';
 import { fileDocuments } from '../../actors/documents.ts';
 import { readText } from '../../actors/files.ts';
+import { inPieces } from '../../actors/in-pieces.ts';
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type Json, type JsonObject, objectAt, scalarText } from '../../machines/base/json.ts';
-import { parseConfig } from '../../machines/config/edit.ts';
+import { parsingConfig } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
@@ -27,6 +29,7 @@ import {
   type EntryRefusal,
   type EntryRequest,
   planEntryChange,
+  readingElsewhere,
 } from '../../machines/mcp/entry-change.ts';
 import { programTitles } from '../../machines/mcp/foreign-files.ts';
 import { isPlace } from '../../machines/mcp/foreign-references.ts';
@@ -34,7 +37,7 @@ import { type InstallLink, readInstallLink } from '../../machines/mcp/install-li
 import { loweredGuards } from '../../machines/mcp/link-guards.ts';
 import type { ImportItem } from '../../machines/mcp/plan-import.ts';
 import { readServerSettings } from '../../machines/mcp/server-settings.ts';
-import { adapterBlock, learnSecrets } from '../config/loaded-home.ts';
+import { adapterBlock, learningSecrets } from '../config/loaded-home.ts';
 import { runLinkDialog } from '../mcp/link-dialog.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { type CommandHost, type Commands, textOf } from './command.ts';
@@ -88,17 +91,18 @@ async function change(
 ): Promise<ChangedServer> {
   const name = textOf(params, 'server');
   const profile = profileOf(params.profile);
-  const planOf = (
-    files: Pick<Parameters<typeof planEntryChange>[0], 'config' | 'secrets'>,
-  ): EntryPlan | EntryRefusal => {
+  const planOf = async (files: HomeFiles): Promise<EntryPlan | EntryRefusal> => {
     const takes = params.values === 'all' ? 'all' : 'secrets';
-    const plan = planEntryChange({ ...files, name, request, env: source.env, takes });
+    const elsewhere = await inPieces(readingElsewhere(name, files.config));
+    const plan = planEntryChange({ ...files, name, request, env: source.env, takes, elsewhere });
     if (plan.kind === 'refused' || plan.entry === undefined || plan.entry.enabled === false) return plan;
-    const [finding] = readEntries(source, profile, { [name]: plan.entry }).findings;
+    const entries = { [name]: plan.entry };
+    const [finding] = (await readEntries(source, profile, { entries, written: files.config })).findings;
     return finding === undefined ? plan : { kind: 'refused', code: finding.code, message: finding.message };
   };
-  const place = { home: source.home, profile };
-  const outcome = await changeServerEntries(place, params.dry === true ? (files) => dryOf(planOf(files)) : planOf);
+  const outcome = await editHomeAndVariables({ home: source.home, profile }, async (files) =>
+    params.dry === true ? dryOf(await planOf(files)) : planOf(files),
+  );
   if (outcome.kind === 'unwritable') return refuse('config-unwritable', outcome.why);
   if (outcome.kind === 'refused') throw Refusal.carrying(outcome.code, outcome.message, outcome.field);
   return {
@@ -125,7 +129,7 @@ export async function applied({
     await inForce(daemon.reload());
     return {};
   } catch (thrown) {
-    const block = adapterBlock(loadHome(source));
+    const block = adapterBlock(await inPieces(loadingHome(source)));
     return { not_in_force: block.kind === 'free' ? causeOf(thrown) : block.fault };
   }
 }
@@ -135,19 +139,19 @@ async function showServer({ source }: CommandHost, params: JsonObject): Promise<
   const profile = profileOf(params.profile);
   const paths = profilePaths(source.home, profile);
   const text = (await readText(paths.config)) ?? '';
-  const document = parseConfig(text);
+  const document = await inPieces(parsingConfig(text));
   const config = document.value;
   const servers = objectAt(config, 'mcp_servers');
   if (!Object.hasOwn(servers, name)) throw unknownServer(name, Object.keys(servers));
-  const { [name]: held, ...others } = servers;
+  const held = servers[name];
   const entry = isJsonObject(held) ? held : {};
   const ofFile = parseEnvFile((await readText(paths.env)) ?? '');
   const variables = [...new Set(variablesIn(entry))].filter((variable) => !isPlace(variable));
-  const elsewhere = new Set(variablesIn({ ...config, mcp_servers: others }));
+  const elsewhere = await inPieces(readingElsewhere(name, config));
   // As a draft, a profile is read whether it is served or not.
-  const loaded = loadHome(withDraft(source, profile, text));
+  const loaded = await inPieces(loadingHome(withDraft(source, profile, text)));
   const redactor = createRedactor();
-  learnSecrets(loaded, redactor);
+  await inPieces(learningSecrets(loaded, redactor));
   const server = loaded.profiles.get(profile)?.settings.servers.find((one) => one.name === name);
   const transport =
     server?.problem === undefined && server !== undefined ? readServerSettings(server).transport : undefined;
@@ -235,13 +239,14 @@ async function importServers(host: CommandHost, params: JsonObject): Promise<Res
   const names = new Set(Array.isArray(params.names) ? params.names.map(String) : []);
   const offered = (await offeredBy(source, params)).filter(({ name }) => names.has(name));
   const read = offered.filter(({ entry }) => entry.enabled !== false).map(({ name, entry }) => [name, entry] as const);
-  const { findings } = readEntries(source, profile, Object.fromEntries(read));
   const added = new Map<string, Json>();
   const failed = new Map<string, string>();
-  const outcome = await changeServerEntries({ home, profile }, ({ config, secrets }) => {
+  const outcome = await editHomeAndVariables({ home, profile }, async ({ config, secrets }) => {
+    const entries = Object.fromEntries(read);
+    const { findings } = await readEntries(source, profile, { entries, written: config });
     const [held, variables] = [new Map(secrets), new Map<string, string>()];
     const servers: Record<string, Json> = { ...objectAt(config, 'mcp_servers') };
-    const elsewhere = new Set(variablesIn(config));
+    const elsewhere = new Set(await inPieces(readingElsewhere('', config)));
     added.clear();
     failed.clear();
     for (const { name, entry, variables: own } of offered) {

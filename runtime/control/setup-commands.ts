@@ -11,7 +11,7 @@ import { knownPrograms } from '../../machines/agent/known-programs.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { isLoopback } from '../../machines/base/loopback.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
-import { type ConfigEdit, editConfig, valueAt } from '../../machines/config/edit.ts';
+import { type ConfigEdit, valueIn, withEdit } from '../../machines/config/edit.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf } from '../../machines/config/route.ts';
@@ -130,14 +130,14 @@ function variableOfToken(
     secrets,
     env,
   }: {
-    readonly config: string;
+    readonly config: JsonObject;
     readonly secrets: ReadonlyMap<string, string>;
     readonly env: Readonly<Record<string, string | undefined>>;
   },
 ): string {
   const path = ['platforms', target, 'token'];
-  const others = new Set(variablesIn(valueAt(editConfig(config, [{ path, value: undefined }]) ?? config, []) ?? {}));
-  const own = new Set(variablesIn(valueAt(config, path) ?? '').filter((name) => !others.has(name)));
+  const others = new Set(variablesIn(withEdit(config, path, undefined) ?? {}));
+  const own = new Set(variablesIn(valueIn(config, path) ?? '').filter((name) => !others.has(name)));
   return variableFor(`${target.toUpperCase()}_TOKEN`, token, {
     held: new Map([...secrets].filter(([name]) => !own.has(name))),
     env: Object.fromEntries(Object.entries(env).filter(([name]) => !own.has(name))),
@@ -160,11 +160,11 @@ function addressOf({ daemon }: CommandHost, home: LoadedHome): string | null {
 /** Writes the differences, and resolves once they are in force. */
 async function write(host: CommandHost, profile: ProfileName, edits: readonly ConfigEdit[]): Promise<string> {
   const place = { home: host.source.home, profile };
-  return written(host, profile, await editHome(place, (text) => differing(text, edits)));
+  return written(host, profile, await editHome(place, (config) => differing(config, edits)));
 }
 
-function differing(text: string, edits: readonly ConfigEdit[]): readonly ConfigEdit[] {
-  return edits.filter(({ path, value }) => JSON.stringify(valueAt(text, path)) !== JSON.stringify(value));
+function differing(config: JsonObject, edits: readonly ConfigEdit[]): readonly ConfigEdit[] {
+  return edits.filter(({ path, value }) => JSON.stringify(valueIn(config, path)) !== JSON.stringify(value));
 }
 
 /** Resolves with the path of the file once what was written is in force. */

@@ -130,14 +130,13 @@ t.test('PRF-1 · CFG-2 · a folder whose name no profile can have is a warning, 
   t.end();
 });
 
-t.test('PRF-2 · SRV-3 · an entry is read with the workspace of its profile, which is served or not', (t) => {
+t.test('PRF-2 · SRV-3 · an entry is read with the workspace of its profile, which is served or not', async (t) => {
   const home = makeHome(t, { 'config.yaml': '{}\n' });
   home.write('profiles/work/config.yaml', `workspace: ${home.path}\n`);
-  const entry = { files: { command: 'x', args: ['${workspaceFolder}'] } };
-  const { servers, findings } = readEntries({ home: home.path, env: {} }, 'work' as ProfileName, entry);
+  const entries = { files: { command: 'x', args: ['${workspaceFolder}'] } };
+  const { servers, findings } = await readEntries({ home: home.path, env: {} }, 'work' as ProfileName, { entries });
   t.same(findings, []);
   t.same(servers[0]?.entry.args, [home.path]);
-  t.end();
 });
 
 t.test('HOME-1 · PRF-1 · a profile may be a link to a folder elsewhere', (t) => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { changeServerEntries } from '../../../actors/config/server-entries.ts';
+import { editHomeAndVariables } from '../../../actors/config/edit-home.ts';
 import { type JsonObject, objectAt } from '../../../machines/base/json.ts';
 import { defaultProfile } from '../../../machines/base/names.ts';
 
@@ -22,12 +22,12 @@ t.test('CLI-5 · HOME-4 · an entry that cannot be added leaves no variable behi
     ['mcp_servers: [\n', 'unwritable'],
   ] as const) {
     const home = t.testdir({ 'config.yaml': config });
-    t.match(await changeServerEntries({ home, profile: defaultProfile }, unlessTaken), { kind });
+    t.match(await editHomeAndVariables({ home, profile: defaultProfile }, unlessTaken), { kind });
     t.same(readdirSync(home), ['config.yaml']);
     t.equal(readFileSync(join(home, 'config.yaml'), 'utf8'), config);
   }
   const home = t.testdir({ '.env': 'OTHER=1' });
-  t.match(await changeServerEntries({ home, profile: defaultProfile }, unlessTaken), { kind: 'planned' });
+  t.match(await editHomeAndVariables({ home, profile: defaultProfile }, unlessTaken), { kind: 'planned' });
   t.equal(readFileSync(join(home, '.env'), 'utf8'), 'OTHER=1\nNOTES_TOKEN=a-token\n');
   t.match(readFileSync(join(home, 'config.yaml'), 'utf8'), /^mcp_servers:\n {2}notes:\n/);
 });
@@ -38,7 +38,7 @@ t.test('HOME-4 · a change is planned once where the files stay as they are', as
     planned += 1;
     return unlessTaken(files);
   };
-  await changeServerEntries({ home: t.testdir({ 'config.yaml': 'a: 1\n' }), profile: defaultProfile }, counting);
+  await editHomeAndVariables({ home: t.testdir({ 'config.yaml': 'a: 1\n' }), profile: defaultProfile }, counting);
   t.equal(planned, 1);
 });
 
@@ -50,7 +50,7 @@ t.test('CLI-5 · HOME-4 · a name that is taken while an entry is planned leaves
     if (plan.kind === 'planned') writeFileSync(config, taken);
     return plan;
   };
-  t.match(await changeServerEntries({ home, profile: defaultProfile }, planOf), { kind: 'refused' });
+  t.match(await editHomeAndVariables({ home, profile: defaultProfile }, planOf), { kind: 'refused' });
   t.equal(existsSync(join(home, '.env')), false);
   t.equal(readFileSync(config, 'utf8'), taken);
 });
