@@ -110,8 +110,10 @@ export function deliveryOf(context: CommandContext): JsonObject {
 }
 
 /** What changes of a record: the given keys, and null for those of --unset and for the chat of another target. */
-export function changesOf(context: CommandContext, record: JsonObject): JsonObject {
+export function changesOf(context: CommandContext, record: JsonObject): JsonObject | string {
   const unset = Object.fromEntries(listFlag(context, 'unset').map((key) => [key, null]));
+  const both = Object.keys(unset).find((key) => (record[key] ?? null) !== null);
+  if (both !== undefined) return `--unset ${both} contradicts a flag that sets it; give one of the two`;
   const stale = ['deliver', 'on_failure'].filter((key) => key in record || key in unset);
   return { ...Object.fromEntries(stale.map((key) => [`${key}_extra`, null])), ...record, ...unset };
 }

@@ -41,6 +41,7 @@ export async function editJob(context: CommandContext): Promise<ExitCode> {
   const stray = strayChat(context);
   if (stray !== undefined) return refuse(context, stray, 2);
   const record = changesOf(context, recordOf(context));
+  if (typeof record === 'string') return refuse(context, record, 2);
   if (Object.keys(record).length === 0)
     return refuse(context, 'name what is to change: a schedule, or a flag such as --prompt or --unset <key>', 2);
   const row = await call(context, 'cron.edit', { ...jobOf(context), record });

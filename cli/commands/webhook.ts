@@ -241,7 +241,9 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
   const secret = given === undefined ? undefined : secretOf(given);
   const record = recordOf(context, secret);
   if (typeof record === 'string') return refuse(context, oneLine(record), 2);
-  const changes: JsonObject = { ...('source' in record ? { signature: null } : {}), ...changesOf(context, record) };
+  const changed = changesOf(context, record);
+  if (typeof changed === 'string') return refuse(context, changed, 2);
+  const changes: JsonObject = { ...('source' in record ? { signature: null } : {}), ...changed };
   const [isKept, isDropped] = [hasFlag(context, 'keep-secret'), hasFlag(context, 'drop-older-secret')];
   if (isKept && (secret === undefined || isDropped))
     return refuse(context, '--keep-secret keeps the earlier secret beside that of --secret', 2);

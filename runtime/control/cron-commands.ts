@@ -153,13 +153,14 @@ const editable: ReadonlySet<string> = new Set([
   ...['deliver', 'deliver_extra', 'on_failure', 'on_failure_extra'],
 ]);
 
-/** Checks the record that results before it is written. Null removes a key. */
+/** Checks the record that results before it is written. Null removes a key; a zone becomes that of this machine. */
 async function editJob(host: CommandHost, params: JsonObject): Promise<ChangedJob> {
   const { profile, store, job } = findJob(host, params);
   const given = isJsonObject(params.record) ? params.record : {};
   const odd = Object.keys(given).find((key) => !editable.has(key));
   if (odd !== undefined) return refuse('cron-job-unfit', `cron job "${job.name}": an edit does not change "${odd}"`);
-  const { schedule, timezone } = given;
+  const { schedule } = given;
+  const timezone = given.timezone === null ? ownZone(job.name) : given.timezone;
   const zone = typeof schedule === 'string' ? (timezone ?? job.timezone ?? ownZone(job.name)) : undefined;
   let refusal: Refusal | undefined;
   await change(store, (text, jobs) => {
@@ -168,6 +169,7 @@ async function editJob(host: CommandHost, params: JsonObject): Promise<ChangedJo
     const { timezone: standing } = jobs.find(({ id }) => id === job.id) ?? job;
     const changes: JsonObject = {
       ...given,
+      ...(timezone === undefined ? {} : { timezone }),
       ...(zone === undefined ? {} : { timezone: timezone ?? standing ?? zone }),
       // Due times before the change are not caught up.
       ...(schedule === undefined && timezone === undefined ? {} : { resumed_at: iso(Date.now()) }),

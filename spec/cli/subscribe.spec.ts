@@ -373,6 +373,7 @@ t.test('SUB-1 · CLI-6 · a subscription gets another secret, and what is not na
     [['pay', '--secret', 'generate'], 1, /Stripe makes the secret: .*whsec_.*--secret -/],
     [['mine'], 2, /name what is to change/],
     [['mine', '--unset', 'filter'], 2, /--unset "filter" is none of source, signature, verify_token, events,/],
+    [['mine', '--prompt', 'p', '--unset', 'prompt'], 2, /--unset prompt contradicts a flag that sets it/],
     [['mine', '--deliver', 'fax'], 1, /no target/],
     [['fixed', '--prompt', 'p'], 1, /is a route of config\.yaml, which is edited there/],
     [['none', '--prompt', 'p'], 1, /none/],

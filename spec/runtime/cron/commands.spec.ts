@@ -319,6 +319,9 @@ t.test('CRN-1 · CLI-5 · HOME-4 · an edit changes the named keys of a job and 
     t.match(await refusal(call('cron.edit', { job, record })), { code }, JSON.stringify(record));
   }
   t.same(file(), before);
+  const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+  t.match(await call('cron.edit', { job: '7', record: { timezone: null } }), { timezone: zone });
+  t.match((file().jobs as readonly JsonObject[])[0], { timezone: zone }, 'it is kept, as that of a new job');
 });
 
 /** Runs a command of the command line over the commands themselves. */
