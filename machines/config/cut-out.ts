@@ -51,7 +51,11 @@ function withoutOwnComments(head: string, indent: string): string {
 /** The end of the pair's last line and of the more deeply indented comments below it; empty lines after that stay. */
 function endOfBlock(text: string, end: number, indent: number): number {
   const last = text.slice(0, end).trimEnd().length;
-  const after = nextLine(text, text.slice(last, end).includes('\n') ? last : end);
+  return pastComments(text, nextLine(text, text.slice(last, end).includes('\n') ? last : end), indent);
+}
+
+/** The end of the more deeply indented comments at the start of a line. */
+export function pastComments(text: string, after: number, indent: number): number {
   const deeper = new RegExp(`(?:(?:[ \\t]*\\r?\\n)* {${indent + 1},}#[^\\n]*(?:\\n|$))*`, 'y');
   deeper.lastIndex = after;
   return after + (deeper.exec(text)?.[0].length ?? 0);

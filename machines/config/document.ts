@@ -436,7 +436,7 @@ function isMergeKey({ value, type }: Scalar): boolean {
 }
 
 /** An integer beyond 2^53 becomes the text of its digits, as in a payload, and a phone number its own text. */
-export function keepDigits(document: Document.Parsed): void {
+function keepDigits(document: Document.Parsed): void {
   visit(document, {
     Scalar(_, scalar) {
       const { value, source = '' } = scalar;

@@ -1,28 +1,24 @@
 /**
  * Changes keys of `config.yaml` and keeps the rest of the text unchanged: only the characters of a changed value or a
- * removed key are edited. If the text has a form that cannot be spliced, the YAML library writes it again, keeping comments
- * and order.
+ * removed key are edited. A text in a form that cannot be spliced is refused.
  * @see HOME-4 in docs/specification.md
  */
 
 import {
-  type Document,
   isCollection,
   isMap,
   isScalar,
   isSeq,
   type Node,
   type Pair,
-  parseDocument as parseYaml,
-  type Scalar,
   stringify,
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { atOnce, type Pieces } from '../base/pieces.ts';
-import { cutOut, endOf, endOfValue, isNothing, lineStart, nextLine, pairOf } from './cut-out.ts';
-import { type ConfigDocument, type ConfigPath, keepDigits, parsingDocument, partsOf } from './document.ts';
+import { cutOut, endOf, endOfValue, isNothing, lineStart, nextLine, pairOf, pastComments } from './cut-out.ts';
+import { type ConfigDocument, type ConfigPath, parsingDocument, partsOf } from './document.ts';
 import { homeSchema } from './schema.ts';
 
 export interface ConfigEdit {
@@ -95,13 +91,6 @@ function* readingText(text: string): Pieces<Editable> {
   return { text, document: yield* parsingConfig(text) };
 }
 
-/** Duplicate keys are checked elsewhere: the library compares each key with all of its mapping. */
-function parseKept(text: string): ReturnType<typeof parseYaml> {
-  const document = parseYaml(text, { uniqueKeys: false });
-  keepDigits(document);
-  return document;
-}
-
 function* editingOne({ text, document }: Editable, given: ConfigEdit): Pieces<Editable | undefined> {
   if (!isKept(document)) return undefined;
   const changes =
@@ -111,14 +100,11 @@ function* editingOne({ text, document }: Editable, given: ConfigEdit): Pieces<Ed
   const before: Json = document.value;
   const wanted = changes.reduce<Json | undefined>((held, { path, value }) => withEdit(held, path, value), before);
   if (wanted === before) return { text, document };
-  const forms = [() => splice(text, document.root ?? null, given), () => writtenAnew(text, changes)];
-  for (const form of forms) {
-    const next = form();
-    const edited = next === undefined ? undefined : yield* readingText(next);
-    if (edited !== undefined && isKept(edited.document) && (yield* comparing(edited.document.value, wanted)))
-      return edited;
-  }
-  return undefined;
+  const spliced = splice(text, document.root ?? null, given);
+  if (spliced === undefined) return undefined;
+  const edited = yield* readingText(spliced);
+  const saysIt = isKept(edited.document) && (yield* comparing(edited.document.value, wanted));
+  return saysIt ? edited : undefined;
 }
 
 /** Whether two values are equal, also in the order of their keys. */
@@ -130,43 +116,6 @@ function* comparing(one: JsonObject, other: Json | undefined): Pieces<boolean> {
     yield undefined;
   }
   return others.length === 0;
-}
-
-/** The text with the changes as the library writes it. */
-function writtenAnew(text: string, changes: readonly ConfigEdit[]): string | undefined {
-  const document = parseKept(text);
-  try {
-    for (const { path, value } of changes) {
-      const at = keysOf(document, path);
-      if (value === undefined) document.deleteIn(at);
-      else {
-        makeRoom(document, at);
-        document.setIn(at, value);
-      }
-    }
-    return document.toString({ lineWidth: 0 });
-  } catch {
-    // A key below a value that is not a mapping.
-    return undefined;
-  }
-}
-
-/** The path with the keys as the document has them: the library does not find the key `7` by its text. */
-function keysOf(document: Document, path: ConfigPath): ConfigPath {
-  let holder: unknown = document.contents;
-  return path.map((step) => {
-    const pair = isMap(holder) ? pairOf(holder, step) : undefined;
-    holder = isSeq(holder) ? holder.items[Number(step)] : pair?.value;
-    return pair === undefined ? step : ((pair.key as Scalar).value as string | number);
-  });
-}
-
-/** Turns keys without a value on the way into mappings. */
-function makeRoom(document: Document, path: ConfigPath): void {
-  for (let depth = 1; depth < path.length; depth += 1) {
-    const above = path.slice(0, depth);
-    if (document.getIn(above) === null) document.setIn(above, document.createNode({}));
-  }
 }
 
 /**
@@ -202,6 +151,8 @@ function splice(text: string, root: Node | null, { path, value, adds }: ConfigEd
     if (pair === undefined) return intoMap(text, holder, nested([step, ...rest], value));
     if (rest.length === 0 && adds !== true) return replaceValue(text, pair, value);
     if (isNothing(pair.value)) return underKey(text, pair, nested(rest, value));
+    // `null` and `~`.
+    if (isScalar(pair.value) && pair.value.value === null) return replaceValue(text, pair, nested(rest, value));
     if (rest.length === 0) return isMap(pair.value) ? intoMap(text, pair.value, value) : undefined;
     holder = pair.value;
   }
@@ -216,25 +167,30 @@ function replaceValue(text: string, pair: Pair, value: Json): string | undefined
   const held = pair.value as Node | null;
   const [from, to] = held?.range ?? [];
   if (from === undefined || to === undefined) return undefined;
-  if (isCollection(held)) {
-    if (held.flow !== true) return replaceLines(text, { from, to: endOfValue(held) }, value);
-  } else if (!isScalar(held) || isJsonObject(value)) return undefined;
-  const written = formatValue(value);
-  // A key without a value has an empty range right after its colon.
-  return `${text.slice(0, from)}${from === to && text[from - 1] === ':' ? ' ' : ''}${written}${text.slice(to)}`;
+  if (isNothing(held) && isJsonObject(value) && Object.keys(value).length > 0) return underKey(text, pair, value);
+  if (isCollection(held) && held.flow !== true) return replaceLines(text, pair, value);
+  // A key without a value has an empty range right after its colon, and a block of text ends with its last line.
+  const gap = from === to && text[from - 1] === ':' ? ' ' : '';
+  const end = text.slice(from, to).endsWith('\n') ? '\n' : '';
+  return `${text.slice(0, from)}${gap}${formatValue(value)}${end}${text.slice(to)}`;
 }
 
-/** The lines of a list or a mapping in block style, with the comments in them. */
-function replaceLines(
-  text: string,
-  { from, to }: { readonly from: number; readonly to: number | undefined },
-  value: Json,
-): string | undefined {
+/** The lines of a list or a mapping in block style, with the comments in them; an empty one is written behind its key. */
+function replaceLines(text: string, { key, value: held }: Pair, value: Json): string | undefined {
+  const [from] = (held as Node).range ?? [];
+  const [, keyEnd] = (key as Node).range ?? [];
+  const to = endOfValue(held as Node);
+  if (from === undefined || keyEnd === undefined || to === undefined) return undefined;
   const margin = lineStart(text, from);
+  if (!/^ *$/.test(margin)) return undefined;
+  const tail = text.slice(nextLine(text, to));
   const isFilled = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
-  if (to === undefined || !isFilled || !/^ *$/.test(margin)) return undefined;
-  const lines = stringify(value, { lineWidth: 0 }).replace(/\n(?=.)/g, `\n${margin}`);
-  return text.slice(0, from) + lines + text.slice(nextLine(text, to));
+  if (isFilled) {
+    const lines = stringify(value, { lineWidth: 0 }).replace(/\n(?=.)/g, `\n${margin}`);
+    return text.slice(0, from) + lines + tail;
+  }
+  const colon = text.indexOf(':', keyEnd);
+  return `${text.slice(0, colon + 1)} ${formatValue(value)}${text.slice(colon + 1, from - margin.length)}${tail}`;
 }
 
 /** `key:` without a value, perhaps with a comment, gets its mapping on the next lines. */
@@ -273,9 +229,9 @@ function intoSeq(text: string, list: YAMLSeq, value: Json): string | undefined {
   return /^ *- +$/.test(dash) ? insertLines(text, at, [value], dash.indexOf('-')) : undefined;
 }
 
-/** Inserts a mapping on new lines after the line of an offset. */
+/** Inserts a mapping on new lines after the line of an offset and the comments that belong to what is above. */
 function insertLines(text: string, after: number, value: Json, indent: number): string {
-  const at = nextLine(text, after);
+  const at = pastComments(text, nextLine(text, after), indent);
   const head = text.slice(0, at);
   const margin = ' '.repeat(indent);
   const lines = stringify(value, { lineWidth: 0 }).replace(/^(?=.)/gm, margin);
@@ -287,5 +243,8 @@ function append(text: string, value: Json): string {
 }
 
 function formatValue(value: Json): string {
+  const json = JSON.stringify(value);
+  // A text of several lines would take several lines.
+  if (json.includes('\\n')) return json;
   return stringify(value, { lineWidth: 0, collectionStyle: 'flow' }).trimEnd();
 }

@@ -54,3 +54,22 @@ t.test('CLI-5 · HOME-4 · a name that is taken while an entry is planned leaves
   t.equal(existsSync(join(home, '.env')), false);
   t.equal(readFileSync(config, 'utf8'), taken);
 });
+
+t.test('HOME-4 · other work is done while a long file is changed', async (t) => {
+  const names = Array.from({ length: 500 }, (_, index) => `s${index}`);
+  const home = t.testdir({
+    'config.yaml': `mcp_servers:\n${names.map((name) => `  ${name}: {command: a}\n`).join('')}`,
+  });
+  // With this clock, each piece ends its turn.
+  let now = 0;
+  t.intercept(performance, 'now', { value: () => (now += 10) });
+  let turns = 0;
+  const turn = (): void => {
+    turns += 1;
+    other = setImmediate(turn);
+  };
+  let other = setImmediate(turn);
+  await editHomeAndVariables({ home, profile: defaultProfile }, unlessTaken);
+  clearImmediate(other);
+  t.ok(turns > 60, `${turns}`);
+});

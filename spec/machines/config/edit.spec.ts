@@ -1,8 +1,7 @@
 import t from 'tap';
 import { parse } from 'yaml';
 import type { Json } from '../../../machines/base/json.ts';
-import { parseDocument } from '../../../machines/config/document.ts';
-import { editConfig, valueAt } from '../../../machines/config/edit.ts';
+import { editConfig, editingConfig, parseConfig, valueAt } from '../../../machines/config/edit.ts';
 import { fc, runs } from '../../support/property.ts';
 
 const port = ['platforms', 'webhook', 'extra', 'port'];
@@ -131,11 +130,42 @@ t.test('HOME-4 · whatever the mapping, the edit says what it should and nothing
   t.end();
 });
 
-t.test('HOME-4 · a file that has to be written anew keeps its long numbers and phone numbers', (t) => {
-  const text = 'discord:   1234567890123456789 # ours\nsms: +15551234567\ncommand: a\n';
-  const after = editConfig(text, [{ path: ['command'], value: { b: 'c' } }]) ?? '';
-  t.match(after, 'discord: "1234567890123456789" # ours', 'it is written anew');
-  t.same(parseDocument(after).value, { discord: '1234567890123456789', sms: '+15551234567', command: { b: 'c' } });
+t.test('HOME-4 · whatever the form of an entry, only its own lines change, or nothing does', (t) => {
+  const tail = '  # of y\n  y:   {a: 1}\nid: 12345678901234567890   # i\n';
+  const rows: readonly (readonly [before: string, readonly string[], Json, after: string | undefined])[] = [
+    ['  x:\n', ['x'], { url: 'u' }, '  x:\n    url: u\n'],
+    ['  x:   null # n\n', ['x', 'env', 'A'], 'a', '  x:   { env: { A: a } } # n\n'],
+    ['  x: ~\n', ['x'], { url: 'u' }, '  x: { url: u }\n'],
+    ['  x: text # n\n', ['x'], { url: 'u' }, '  x: { url: u } # n\n'],
+    ['  z: &z {a:  1}\n  x: *z\n', ['x'], { url: 'u' }, '  z: &z {a:  1}\n  x: { url: u }\n'],
+    ['  x:\n    args: # c\n    - a\n    - b\n\n', ['x', 'args'], [], '  x:\n    args: [] # c\n\n'],
+    ['  x:\n    env: {A:  1}\n', ['x', 'env', 'B'], '1\n2', '  x:\n    env: {A:  1, "B":"1\\n2"}\n'],
+    ['  x:\n    note: |\n      a\n\n', ['x', 'note'], 'b', '  x:\n    note: b\n\n'],
+    [
+      '  x:\n    env:\n      A: 1\n      # B: 2\n\n      # C: 3\n    # args: []\n',
+      ['x', 'timeout'],
+      5,
+      '  x:\n    env:\n      A: 1\n      # B: 2\n\n      # C: 3\n    timeout: 5\n    # args: []\n',
+    ],
+    ['  ? x\n  : {a:  1}\n', ['x'], { url: 'u' }, '  ? x\n  : { url: u }\n'],
+    ['  ? x\n  : a: 1\n', ['x', 'b'], 2, undefined],
+  ];
+  for (const [before, path, value, after] of rows) {
+    const text = `mcp_servers:   # s\n${before}${tail}`;
+    const expected = after === undefined ? undefined : `mcp_servers:   # s\n${after}${tail}`;
+    t.equal(editConfig(text, [{ path: ['mcp_servers', ...path], value }]), expected, before);
+  }
+  t.end();
+});
+
+t.test('HOME-4 · a long file is edited in pieces', (t) => {
+  const names = Array.from({ length: 500 }, (_, index) => `s${index}`);
+  const text = `mcp_servers:\n${names.map((name) => `  ${name}: # c\n    command:  a\n`).join('')}`;
+  const edits = names.slice(0, 2).map((name) => ({ path: ['mcp_servers', name, 'enabled'], value: false }));
+  const pieces = editingConfig(text, edits, parseConfig(text));
+  let count = 0;
+  while (pieces.next().done !== true) count += 1;
+  t.ok(count > 60, `${count}`);
   t.end();
 });
 
