@@ -15,7 +15,7 @@ import {
   sourceAt,
 } from './diagnostic.ts';
 import { type ConfigPath, type Place, parsingDocument, partsOf } from './document.ts';
-import { markedLines } from './masked-source.ts';
+import { markingLines } from './masked-source.ts';
 import { nearest } from './nearest.ts';
 import { homeSchema } from './schema.ts';
 import { validate } from './validate.ts';
@@ -53,9 +53,9 @@ export function* creatingFindings(file: string, text: string): Pieces<Findings> 
   const document = yield* parsingDocument(text, homeSchema);
   const written = document.value;
   /** Masked together, because a line may be secret by a key above it, and once: a line may have many findings. */
-  let masked: readonly string[] | undefined;
+  let masked = document.findings.length === 0 ? undefined : yield* markingLines(document.lines);
   const sourceOf = ({ line, column }: Place): Pick<Diagnostic, 'sourceLine' | 'sourceOffset'> => {
-    masked ??= markedLines(document.lines);
+    masked ??= atOnce(markingLines(document.lines));
     return sourceAt(masked[line - 1] ?? '', column);
   };
   const diagnostics: Diagnostic[] = document.findings.map((found) => ({
@@ -75,7 +75,9 @@ export function* creatingFindings(file: string, text: string): Pieces<Findings> 
   /** The rejected keys at or below each mapping or list, by its path. */
   const unread = new Map<string, Set<string>>();
   for (const part of partsOf(written)) {
-    for (const found of validate(homeSchema, part)) {
+    const problems = validate(homeSchema, part);
+    if (problems.length > 0) masked ??= yield* markingLines(document.lines);
+    for (const found of problems) {
       diagnostics.push(placed(found, 'error'));
       refused.add(keyOf(found.path));
       for (const [depth, step] of found.path.entries()) {

@@ -5,6 +5,7 @@
  * @see CFG-2 and INS-4 in docs/specification.md
  */
 
+import { atOnce, type Pieces } from '../base/pieces.ts';
 import { maskMark, maskSecrets, shortMasks, soundsSecret } from './diagnostic.ts';
 
 const keyLine = /^(\s*(?:-\s+)*)["']?([\w-]+)["']?\s*:(.*)$/;
@@ -21,16 +22,24 @@ const flowHeaders = /(\bheaders["']?\s*:\s*\{)((?:\$\{[^{}]*\}|[^{}])*)/g;
 /** Hides every character except references, quotes, brackets and separators. */
 const shown = /(\$\{[\w:]+\}|[\s"'[\]{},])|[^\s"'[\]{},]/gu;
 
+/** A few milliseconds of lines. */
+const linesInPiece = 256;
+
 export function maskSource(text: string): readonly string[] {
-  return markedLines(text.split(/\r?\n/)).map(shortMasks);
+  return atOnce(maskingSource(text));
+}
+
+/** Does so in pieces. */
+export function* maskingSource(text: string): Pieces<readonly string[]> {
+  return (yield* markingLines(text.split(/\r?\n/))).map(shortMasks);
 }
 
 /** The lines with a mark for each hidden character, so that columns stay. */
-export function markedLines(lines: readonly string[]): readonly string[] {
+export function* markingLines(lines: readonly string[]): Pieces<readonly string[]> {
   /** The margin of the key whose lines below are secret, and whether those lines are headers with their own keys. */
   let above: { readonly margin: number; readonly kind: 'value' | 'headers' } | undefined;
   let flagAbove: 'item' | 'member' | undefined;
-  return lines.map((line) => {
+  const marked = (line: string): string => {
     const isEmpty = isEmptyLine.test(line);
     const below = isEmpty ? undefined : flagAbove;
     if (!isEmpty) flagAbove = flagAtEnd(line);
@@ -60,7 +69,13 @@ export function markedLines(lines: readonly string[]): readonly string[] {
     const flag = below === 'member' ? '--token, ' : '';
     const masked = line.slice(0, margin) + maskSecrets(flag + line.slice(margin)).slice(flag.length);
     return masked.replace(flowHeaders, (_, open: string, held: string) => open + hiddenPairs(held));
-  });
+  };
+  const all: string[] = [];
+  for (const line of lines) {
+    all.push(marked(line));
+    if (all.length % linesInPiece === 0) yield undefined;
+  }
+  return all;
 }
 
 function flagAtEnd(line: string): 'item' | 'member' | undefined {

@@ -5,6 +5,7 @@
  */
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type { Pieces } from '../base/pieces.ts';
 import { readJson } from '../base/read-json.ts';
 import { maskSecrets, shortMasks } from './diagnostic.ts';
 import type { ConfigDocument, ConfigPath } from './document.ts';
@@ -42,18 +43,20 @@ const byVariable: Readonly<Record<string, string>> = {
   'platforms.webhook.extra.secret': 'WEBHOOK_SECRET',
 };
 
-export function shownSettings(
-  document: ConfigDocument,
+/** Lists in pieces, of which a file with thousands of routes has many. */
+export function* listingSettings(
+  document: Pick<ConfigDocument, 'value' | 'place'>,
   schema: JsonObject,
   sourceOf: (variable: string) => VariableSource,
-): readonly ShownSetting[] {
+): Pieces<readonly ShownSetting[]> {
   const rows: ShownSetting[] = [];
   const add = (row: Omit<ShownSetting, 'variables'>): void => {
     const variables = variablesIn(row.value).map((name) => ({ name, from: sourceOf(name) }));
     rows.push(variables.length === 0 ? row : { ...row, variables });
   };
   /** @param beside the keys next to `extra`, where those of `extra` may be too */
-  const walk = (path: ConfigPath, held: JsonObject, known: JsonObject, beside: JsonObject = {}): void => {
+  function* walk(path: ConfigPath, held: JsonObject, known: JsonObject, beside: JsonObject = {}): Pieces<void> {
+    yield undefined;
     const properties = propertiesOf(known);
     const ofExtra = propertiesOf(properties.extra);
     const others = isJsonObject(known.additionalProperties) ? known.additionalProperties : undefined;
@@ -63,7 +66,7 @@ export function shownSettings(
       const isSection =
         isJsonObject(shape) && (isJsonObject(shape.properties) || isJsonObject(shape.additionalProperties));
       const isOpen = isJsonObject(value) && (Object.keys(value).length > 0 || alwaysInForce.has(at.join('.')));
-      if (isSection && isOpen) walk(at, value, shape, name === 'extra' ? held : {});
+      if (isSection && isOpen) yield* walk(at, value, shape, name === 'extra' ? held : {});
       else add({ key: at.join('.'), value: masked(at, value), from: 'file', line: document.place(at).line });
     }
     for (const [name, shape] of Object.entries(properties)) {
@@ -75,11 +78,11 @@ export function shownSettings(
       if (variable !== undefined && sourceOf(variable) !== 'unset')
         add({ key, value: `\${${variable}}`, from: 'variable' });
       else if (isJsonObject(shape.properties) && (shape.default !== undefined || alwaysInForce.has(key)))
-        walk([...path, name], {}, shape, name === 'extra' ? held : {});
+        yield* walk([...path, name], {}, shape, name === 'extra' ? held : {});
       else if (shape.default !== undefined) add({ key, value: shape.default, from: 'default' });
     }
-  };
-  walk([], document.value, schema);
+  }
+  yield* walk([], document.value, schema);
   return rows;
 }
 

@@ -12,14 +12,15 @@ import { readText } from '../../actors/files.ts';
 import { inPieces } from '../../actors/in-pieces.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
-import { parsingConfig } from '../../machines/config/edit.ts';
+import type { ConfigPath } from '../../machines/config/document.ts';
+import { parsingConfig, valueIn, withEdit } from '../../machines/config/edit.ts';
 import { parseEnvFile } from '../../machines/config/env-file.ts';
 import { variablesIn } from '../../machines/config/interpolate.ts';
-import { maskSource } from '../../machines/config/masked-source.ts';
+import { maskingSource } from '../../machines/config/masked-source.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { runVariables } from '../../machines/config/program-variables.ts';
 import { configSchema } from '../../machines/config/schema.ts';
-import { shownSettings, type VariableSource } from '../../machines/config/shown-settings.ts';
+import { listingSettings, type VariableSource } from '../../machines/config/shown-settings.ts';
 import { isPlace } from '../../machines/mcp/foreign-references.ts';
 import { learningSecrets, withLostFiles } from '../config/loaded-home.ts';
 import { createRedactor } from '../observe/redact.ts';
@@ -28,7 +29,12 @@ import type { ConfigSource } from './contract/setup.ts';
 import type { Result } from './contract.ts';
 import { notServed, profileOf } from './home-view.ts';
 
-export async function showConfig(source: HomeSource, profile: ProfileName): Promise<Result<'config.show'>> {
+/** @param keys the settings to show, where not all of the file */
+export async function showConfig(
+  source: HomeSource,
+  profile: ProfileName,
+  keys?: readonly ConfigPath[],
+): Promise<Result<'config.show'>> {
   const { home, env } = source;
   const paths = profilePaths(home, profile);
   // The defaults of a profile that does not exist would be shown as its settings.
@@ -39,7 +45,10 @@ export async function showConfig(source: HomeSource, profile: ProfileName): Prom
   const redactor = createRedactor();
   // As a draft, a profile is read whether it is served or not.
   await inPieces(learningSecrets(await inPieces(loadingHome(withDraft(source, profile, text))), redactor));
-  const rows = shownSettings(document, configSchema() as JsonObject, (name) => setIn(name, ofFile, env));
+  const { value, place } = document;
+  const asked = keys?.reduce<Json | undefined>((held, path) => withEdit(held, path, valueIn(value, path)), {});
+  const shown = { place, value: isJsonObject(asked) ? asked : value };
+  const rows = await inPieces(listingSettings(shown, configSchema() as JsonObject, (name) => setIn(name, ofFile, env)));
   return {
     file: configFile(profile),
     settings: rows.map(({ variables = [], ...row }) => {
@@ -68,10 +77,11 @@ export async function showSource({ source, inForce, daemon }: CommandHost, param
   if (standing !== undefined) await inPieces(learningSecrets(standing, redactor));
   // A secret may span lines, so the lines are redacted together. Quotes are replaced meanwhile, so that a reference after
   // a secret's name is not taken for a member of JSON.
-  const shown = (text: string): readonly string[] => {
-    const masked = maskSource(text.replace(/\r?\n$/, '')).join('\n');
+  const shownAs = async (text: string): Promise<readonly string[]> => {
+    const masked = (await inPieces(maskingSource(text.replace(/\r?\n$/, '')))).join('\n');
     return redactor.text(masked.replaceAll('"', noQuote)).replaceAll(noQuote, '"').split('\n');
   };
+  const disk = await shownAs(read.text);
   const saved = await stat(read.paths.config).catch(() => undefined);
   const held = standing?.profiles.get(profile);
   const history = daemon?.configHistory;
@@ -81,7 +91,7 @@ export async function showSource({ source, inForce, daemon }: CommandHost, param
     file,
     profile,
     profiles: [...onDisk.profiles.keys()],
-    disk: shown(read.text),
+    disk,
     ...(saved === undefined ? {} : { saved_at: saved.mtime.toISOString() }),
     findings: onDisk.diagnostics
       .filter((found) => found.file === file || found.line === 0)
@@ -90,7 +100,7 @@ export async function showSource({ source, inForce, daemon }: CommandHost, param
       ? {}
       : {
           in_force: {
-            lines: shown(held.text),
+            lines: held.text === read.text ? disk : await shownAs(held.text),
             since: new Date(history.sinceMs(profile) ?? Date.now()).toISOString(),
             ...(refused === undefined ? {} : { refused }),
             restart_for: history.restartFor(),

@@ -117,7 +117,10 @@ async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): 
 }
 
 /** If both are set, the first one counts. */
-const globalSecrets = ['platforms.webhook.extra.secret', 'platforms.webhook.secret'];
+const globalSecrets: readonly ConfigPath[] = [
+  ['platforms', 'webhook', 'extra', 'secret'],
+  ['platforms', 'webhook', 'secret'],
+];
 
 /** The route's own secret, else that of its file, else the home's: a file, or a variable and where it is set. */
 async function secretOrigin(
@@ -126,8 +129,9 @@ async function secretOrigin(
   { source }: CommandHost,
 ): Promise<string> {
   for (const one of new Set<ProfileName>([profile, defaultProfile])) {
-    const { file, settings } = await showConfig(source, one);
-    const keys = [...(one === profile ? [[...path, key].join('.')] : []), ...globalSecrets];
+    const paths = [...(one === profile ? [[...path, key]] : []), ...globalSecrets];
+    const { file, settings } = await showConfig(source, one, paths);
+    const keys = paths.map((held) => held.join('.'));
     const [used] = keys.flatMap((name) => settings.filter((row) => row.key === name && isOfProfile(row, one)));
     const [variable] = used?.variables ?? [];
     if (used !== undefined) return variable === undefined ? file : `${variable.from}, ${variable.name}`;

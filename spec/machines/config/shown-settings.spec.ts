@@ -1,11 +1,14 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { atOnce } from '../../../machines/base/pieces.ts';
 import { parseDocument } from '../../../machines/config/document.ts';
 import { configSchema } from '../../../machines/config/schema.ts';
-import { type ShownSetting, shownSettings, type VariableSource } from '../../../machines/config/shown-settings.ts';
+import { listingSettings, type ShownSetting, type VariableSource } from '../../../machines/config/shown-settings.ts';
 
 function shown(text: string, variables: Readonly<Record<string, VariableSource>> = {}) {
-  const rows = shownSettings(parseDocument(text), configSchema() as JsonObject, (name) => variables[name] ?? 'unset');
+  const rows = atOnce(
+    listingSettings(parseDocument(text), configSchema() as JsonObject, (name) => variables[name] ?? 'unset'),
+  );
   const byKey = new Map<string, Omit<ShownSetting, 'key'>>(rows.map(({ key, ...row }) => [key, row]));
   t.equal(byKey.size, rows.length, 'each key once');
   return byKey;
