@@ -6,12 +6,19 @@
 
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
-import { type ConfigEdit, editingConfig, isKept, parsingConfig } from '../../machines/config/edit.ts';
+import {
+  type ConfigEdit,
+  type EditedConfig,
+  editingConfig,
+  isKept,
+  parsingConfig,
+} from '../../machines/config/edit.ts';
 import { editVariable, parseEnvFile } from '../../machines/config/env-file.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import type { TakenSecret } from '../../machines/mcp/secret-places.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../files.ts';
 import { inPieces } from '../in-pieces.ts';
+import { keepParsed } from './load-config.ts';
 
 export type EntryChange<Refused extends 'taken' | 'absent' = 'taken' | 'absent'> =
   | { readonly kind: 'changed' }
@@ -72,7 +79,7 @@ export async function editHomeAndVariables<Plan extends HomePlan | { readonly ki
   const planned = async (
     text: string,
     variables: string,
-  ): Promise<{ readonly plan: Plan | Unwritable; readonly edited?: string }> => {
+  ): Promise<{ readonly plan: Plan | Unwritable; readonly edited?: EditedConfig }> => {
     const document = await inPieces(parsingConfig(text));
     if (!isKept(document)) return { plan: unwritable(config, notKept) };
     const plan = await planOf({ config: document.value, secrets: parseEnvFile(variables) });
@@ -98,8 +105,9 @@ export async function editHomeAndVariables<Plan extends HomePlan | { readonly ki
         return plan.kind === 'planned' ? withVariables(variables, plan.variables) : undefined;
       });
     }
-    return edited === text ? undefined : edited;
+    return edited === undefined || edited.text === text ? undefined : edited.text;
   });
+  if (edited !== undefined) keepParsed(config, edited);
   return plan;
 }
 

@@ -31,7 +31,13 @@ export interface ConfigEdit {
 
 /** The text after the edits; undefined if the text is not YAML in which they can be made and change nothing else. */
 export function editConfig(text: string, edits: readonly ConfigEdit[]): string | undefined {
-  return atOnce(editingConfig(text, edits, parseConfig(text)));
+  return atOnce(editingConfig(text, edits, parseConfig(text)))?.text;
+}
+
+export interface EditedConfig {
+  readonly text: string;
+  /** The text as `parsingConfig` parses it; absent if that was not necessary. */
+  readonly document?: ConfigDocument;
 }
 
 /**
@@ -42,7 +48,7 @@ export function* editingConfig(
   text: string,
   edits: readonly ConfigEdit[],
   document: ConfigDocument,
-): Pieces<string | undefined> {
+): Pieces<EditedConfig | undefined> {
   const [mark = ''] = /^\uFEFF/.exec(text) ?? [];
   // New lines end as the others do.
   const isDos = text.includes('\r\n') && !/(?<!\r)\n/.test(text);
@@ -52,7 +58,8 @@ export function* editingConfig(
     edited = yield* editingOne(edited, edit);
     if (edited === undefined) return undefined;
   }
-  return mark + (isDos ? edited.text.replaceAll('\n', '\r\n') : edited.text);
+  if (isDos) return { text: mark + edited.text.replaceAll('\n', '\r\n') };
+  return { text: mark + edited.text, document: edited.document };
 }
 
 /** Parses a `config.yaml`: where a text is meant, a value without quotes is the text as written (CFG-2). */

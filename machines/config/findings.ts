@@ -14,7 +14,7 @@ import {
   findingOfFile,
   sourceAt,
 } from './diagnostic.ts';
-import { type ConfigPath, type Place, parsingDocument, partsOf } from './document.ts';
+import { type ConfigDocument, type ConfigPath, type Place, parsingDocument, partsOf } from './document.ts';
 import { markingLines } from './masked-source.ts';
 import { nearest } from './nearest.ts';
 import { homeSchema } from './schema.ts';
@@ -48,9 +48,12 @@ export function createFindings(file: string, text: string): Findings {
   return atOnce(creatingFindings(file, text));
 }
 
-/** Does so in pieces. */
-export function* creatingFindings(file: string, text: string): Pieces<Findings> {
-  const document = yield* parsingDocument(text, homeSchema);
+/**
+ * Does so in pieces.
+ * @param parsed the text as `parsingConfig` has parsed it
+ */
+export function* creatingFindings(file: string, text: string, parsed?: ConfigDocument): Pieces<Findings> {
+  const document = parsed ?? (yield* parsingDocument(text, homeSchema));
   const written = document.value;
   /** Masked together, because a line may be secret by a key above it, and once: a line may have many findings. */
   let masked = document.findings.length === 0 ? undefined : yield* markingLines(document.lines);

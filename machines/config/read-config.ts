@@ -11,7 +11,7 @@ import { checkAgent, doubtsOfAgent, interpolateAgent, readAgent } from './agent-
 import { databaseUrlProblem, ignoredParameters, parseDatabaseUrl } from './database-url.ts';
 import { declared } from './declared.ts';
 import type { Diagnostic, DiagnosticScope, EntryFinding } from './diagnostic.ts';
-import { partsOf } from './document.ts';
+import { type ConfigDocument, partsOf } from './document.ts';
 import { creatingFindings, type Findings } from './findings.ts';
 import {
   expandTilde,
@@ -37,6 +37,8 @@ export interface ConfigSource extends WebhookSource {
   /** The file's name in messages. */
   readonly file: string;
   readonly text: string;
+  /** The text as `parsingConfig` has parsed it. */
+  readonly parsed?: ConfigDocument | undefined;
   /** Whether an absolute path is a folder. */
   readonly isFolder: (path: string) => boolean;
 }
@@ -58,8 +60,8 @@ export function readConfig(source: ConfigSource): ConfigRead {
 
 /** Reads in pieces, of which a file with thousands of routes or servers has many. */
 export function* readingConfig(source: ConfigSource): Pieces<ConfigRead> {
-  const { file, text, isFolder } = source;
-  const findings = yield* creatingFindings(file, text);
+  const { file, text, parsed, isFolder } = source;
+  const findings = yield* creatingFindings(file, text, parsed);
   const { written } = findings;
   const workspace = readWorkspace(findings, source);
   const scope = { ...source.scope, ...(workspace === undefined ? {} : { workspaceFolder: workspace }) };

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import t from 'tap';
 import { editHome } from '../../../actors/config/edit-home.ts';
-import { loadHome, loadingHome, readEntries } from '../../../actors/config/load-config.ts';
+import { type LoadedProfile, loadHome, loadingHome, readEntries } from '../../../actors/config/load-config.ts';
 import { type Documents, fileDocuments } from '../../../actors/documents.ts';
 import { defaultProfile, type ProfileName } from '../../../machines/base/names.ts';
 import { atOnce } from '../../../machines/base/pieces.ts';
@@ -34,6 +34,24 @@ t.test('CFG-2 · config.yaml and .env are read at one time, however long the .en
   const { main, diagnostics } = atOnce(pieces);
   t.same([main.text, diagnostics], ['agent: {runner: echo}\n', []]);
   t.end();
+});
+
+t.test('CFG-2 · HOME-4 · a file that was just edited is not parsed again', async (t) => {
+  const routes = Array.from({ length: 100 }, (_, index) => `      r${index}: {prompt: p}\n`).join('');
+  const home = makeHome(t, { 'config.yaml': `platforms:\n  webhook:\n    routes:\n${routes}` });
+  await editHome({ home: home.path, profile: defaultProfile }, () => [{ path: ['agent', 'runner'], value: 'echo' }]);
+  const read = (): readonly [LoadedProfile, number] => {
+    const pieces = loadingHome({ home: home.path, env: {} });
+    for (let count = 1; ; count += 1) {
+      const next = pieces.next();
+      if (next.done === true) return [next.value.main, count];
+    }
+  };
+  const [edited, pieces] = read();
+  const [again, piecesAgain] = read();
+  t.same(edited, again);
+  t.equal(edited.settings.agent.runner, 'echo');
+  t.ok(pieces < piecesAgain, `${pieces} < ${piecesAgain}`);
 });
 
 t.test('PRF-2 · CFG-3 · profiles that cannot be listed are a finding of the home, not gone', (t) => {
