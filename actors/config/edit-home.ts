@@ -18,7 +18,7 @@ import { profilePaths } from '../../machines/config/profile.ts';
 import type { TakenSecret } from '../../machines/mcp/secret-places.ts';
 import { ensurePrivateFolder, readText, updateFileLocked } from '../files.ts';
 import { inPieces } from '../in-pieces.ts';
-import { keepParsed } from './load-config.ts';
+import { keepParsed } from './parsed-files.ts';
 
 export type EntryChange<Refused extends 'taken' | 'absent' = 'taken' | 'absent'> =
   | { readonly kind: 'changed' }
@@ -60,7 +60,7 @@ export interface HomeFiles {
   readonly secrets: ReadonlyMap<string, string>;
 }
 
-export interface HomePlan {
+interface HomePlan {
   readonly kind: 'planned';
   readonly edits: readonly ConfigEdit[];
   readonly variables: readonly TakenSecret[];
@@ -81,7 +81,8 @@ export async function editHomeAndVariables<Plan extends HomePlan | { readonly ki
     variables: string,
   ): Promise<{ readonly plan: Plan | Unwritable; readonly edited?: EditedConfig }> => {
     const document = await inPieces(parsingConfig(text));
-    if (!isKept(document)) return { plan: unwritable(config, notKept) };
+    const [found] = document.findings;
+    if (!isKept(document)) return { plan: unwritable(`${config}:${found?.line}`, notKept) };
     const plan = await planOf({ config: document.value, secrets: parseEnvFile(variables) });
     if (plan.kind === 'refused') return { plan };
     const edited = await inPieces(editingConfig(text, plan.edits, document));
@@ -117,8 +118,8 @@ function withVariables(text: string, variables: readonly TakenSecret[]): string 
 
 const notKept = 'is no YAML that could be kept; correct it first (`agent config check`)';
 const notSpliced =
-  'cannot be changed there alone: a key on the way is no mapping, or an anchor, alias or merge key (&, *, <<) gives the value to others; change it by hand (`agent config edit`)';
+  'cannot be changed there alone: a key on the way is no mapping or is written with ?, or an anchor, alias or merge key (&, *, <<) gives the value to others; change it by hand (`agent config edit`)';
 
-function unwritable(config: string, cure: string): Unwritable {
-  return { kind: 'unwritable', why: `${config} ${cure}` };
+function unwritable(place: string, cure: string): Unwritable {
+  return { kind: 'unwritable', why: `${place} ${cure}` };
 }

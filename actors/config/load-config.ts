@@ -12,7 +12,7 @@ import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import { atOnce, type Pieces } from '../../machines/base/pieces.ts';
 import { byPlace, type Diagnostic, findingOfFile } from '../../machines/config/diagnostic.ts';
-import { type EditedConfig, parsingConfig } from '../../machines/config/edit.ts';
+import { parsingConfig } from '../../machines/config/edit.ts';
 import { keptQuotes, parseEnvFile, replacedLines, strayLines } from '../../machines/config/env-file.ts';
 import type { InterpolationScope } from '../../machines/config/interpolate.ts';
 import { homePaths, type ProfilePaths, profilePaths } from '../../machines/config/profile.ts';
@@ -27,6 +27,7 @@ import { stampForReader } from '../files.ts';
 import { inPieces } from '../in-pieces.ts';
 import { isFolder } from '../process-group.ts';
 import { userHomeFolder } from '../user-home.ts';
+import { takeParsed } from './parsed-files.ts';
 import { findLooseEnds } from './route-world.ts';
 
 export interface HomeSource {
@@ -66,13 +67,6 @@ export interface LoadedHome {
   /** The files that were read, each with a stamp taken just before, so that any later change is noticed. */
   readonly stamps: ReadonlyMap<string, string | undefined>;
   readonly documents: Documents;
-}
-
-/** The files that were just changed, parsed, by path: the next reading of such a file has no need to parse it again. */
-const parsedFiles = new Map<string, EditedConfig>();
-
-export function keepParsed(path: string, edited: EditedConfig): void {
-  parsedFiles.set(path, edited);
 }
 
 /** Checks filter conditions against the folder of their profile, because they may name lists in it. */
@@ -204,8 +198,7 @@ function* loadingProfile(
   const folder = name === defaultProfile ? '' : `profiles/${name}/`;
   const variables = textOf(paths.env, unread, `${folder}.env`);
   const text = drafts?.get(paths.config) ?? textOf(paths.config, unread, `${folder}config.yaml`);
-  const parsed = parsedFiles.get(paths.config);
-  parsedFiles.delete(paths.config);
+  const parsed = takeParsed(paths.config, text);
   const scope = parseEnvFile(variables);
   const warn = (line: number, why: string): void => {
     const found = findingOfFile(`${folder}.env`, { message: `this line ${why}`, code: 'env-line' });
@@ -231,7 +224,7 @@ function* loadingProfile(
   const read = yield* readingConfig({
     file: `${folder}config.yaml`,
     text,
-    parsed: parsed?.text === text ? parsed.document : undefined,
+    parsed,
     profile: name,
     scope: interpolationScope(scope, { env, workspace }),
     checkFilters: filterChecker(home),

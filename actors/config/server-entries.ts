@@ -26,7 +26,7 @@ export async function hasServerEntry({ home, profile, name }: EntryPlace): Promi
 }
 
 /** The values of a profile's config.yaml; empty if it is not a mapping. */
-export async function writtenConfig({ home, profile }: Pick<EntryPlace, 'home' | 'profile'>): Promise<JsonObject> {
+async function writtenConfig({ home, profile }: Pick<EntryPlace, 'home' | 'profile'>): Promise<JsonObject> {
   const text = (await readText(profilePaths(home, profile).config)) ?? '';
   return (await inPieces(parsingConfig(text))).value;
 }

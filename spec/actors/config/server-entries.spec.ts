@@ -16,13 +16,13 @@ const unlessTaken = ({ config }: { readonly config: JsonObject }) =>
     : ({ kind: 'planned', edits, variables } as const);
 
 t.test('CLI-5 · HOME-4 · an entry that cannot be added leaves no variable behind', async (t) => {
-  for (const [config, kind] of [
+  for (const [config, kind, why] of [
     [taken, 'refused'],
     ['base: &all {a: {command: x}}\nmcp_servers: *all\n', 'unwritable'],
-    ['mcp_servers: [\n', 'unwritable'],
+    ['mcp_servers: [\n', 'unwritable', /config\.yaml:\d is no YAML/],
   ] as const) {
     const home = t.testdir({ 'config.yaml': config });
-    t.match(await editHomeAndVariables({ home, profile: defaultProfile }, unlessTaken), { kind });
+    t.match(await editHomeAndVariables({ home, profile: defaultProfile }, unlessTaken), why ? { kind, why } : { kind });
     t.same(readdirSync(home), ['config.yaml']);
     t.equal(readFileSync(join(home, 'config.yaml'), 'utf8'), config);
   }
