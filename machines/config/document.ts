@@ -138,9 +138,10 @@ export function* parsingDocument(written: string, schema?: Schema): Pieces<Confi
   };
   const lines = (): readonly string[] => text.split(/\r?\n/);
   const composed = stopped === undefined && isPlain ? yield* composingLong(tokens, text.length, schema) : undefined;
-  if (composed !== undefined) return composedAs(composed, placeAt, lines);
+  if (composed?.document.errors.length === 0) return composedAs(composed, placeAt, lines);
   // The library compares each key with all before it and walks the document for each alias; `misuses` is linear.
-  const documents = stopped === undefined ? [...new Composer(composing).compose(tokens, false, text.length)] : [];
+  const all = (): readonly Document.Parsed[] => [...new Composer(composing).compose(tokens, false, text.length)];
+  const documents = stopped !== undefined ? [] : composed === undefined ? all() : [composed.document];
   const [document] = documents;
   const findings: SourceFinding[] = [];
   const report = ({ offset, message, code }: Misuse): void => void findings.push({ ...placeAt(offset), message, code });
@@ -287,8 +288,8 @@ function* readingTokens(text: string, onNewLine: (offset: number) => void): Piec
 }
 
 /**
- * Composes the members of long mappings a few at a time. Returns undefined if there is no such mapping, or if anything has a
- * finding: then the whole is composed.
+ * Composes the members of long mappings a few at a time, up to the first syntax error. Returns undefined if there is no such
+ * mapping, or for any other finding: then the whole is composed.
  */
 function* composingLong(
   tokens: readonly CST.Token[],
@@ -301,6 +302,8 @@ function* composingLong(
     const map = blockMapAt(token.value, path);
     return map === undefined || map.items.length <= membersInPiece ? [] : [{ path, map, items: map.items }];
   });
+  // The first error counts.
+  long.sort((one, other) => one.map.offset - other.map.offset);
   if (long.length === 0 || !long.every(({ items }) => items.every(isNamed))) return undefined;
   // Behind an empty one, the library would take the next key to begin where the mapping does.
   for (const { map, items } of long) map.items = items.slice(-2);
@@ -316,6 +319,14 @@ function* composingLong(
       const value = { ...map, items: items.slice(at, at + membersInPiece) };
       const part = composedPart({ ...token, start: [], value }, end, schemaAt(schema, path));
       if (part === undefined) return undefined;
+      const [error] = part.document.errors;
+      if (error !== undefined) {
+        const [other = error] = shell.document.errors;
+        const first = other.pos[0] < error.pos[0] ? other : error;
+        shell.document.errors = [first];
+        // The library places the first member of a part where the mapping begins.
+        return long.some(({ map }) => map.offset === first.pos[0]) ? undefined : shell;
+      }
       found.push(...Object.entries(part.value));
       if (isMap(part.document.contents)) node.items.push(...part.document.contents.items);
     }
@@ -328,10 +339,11 @@ function* composingLong(
   return shell;
 }
 
-/** A part of a document without findings. */
+/** A part of a document, with its syntax errors; undefined if it has other findings. */
 function composedPart(part: CST.Document, end: number, schema: Schema | undefined): Composed | undefined {
   const [document] = [...new Composer(composing).compose([part], false, end)] as readonly Document.Parsed[];
-  if (document === undefined || document.errors.length + document.warnings.length > 0) return undefined;
+  if (document === undefined || document.warnings.length > 0) return undefined;
+  if (document.errors.length > 0) return { value: {}, document };
   if (misuses(document, () => top).length > 0) return undefined;
   let isSound = true;
   const refuse = (): void => {
