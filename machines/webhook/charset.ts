@@ -28,8 +28,16 @@ export function decodeText(bytes: Buffer, label?: string): string {
   return decodeBody(bytes) ?? decodeWindows1252(bytes);
 }
 
+/** Without a call for each character: anyone may send a form, and of 30 MB those took 13 s and a gigabyte. */
 export function decodeWindows1252(bytes: Buffer): string {
-  return bytes.toString('latin1').replace(/[\u0080-\u009f]/g, (unit) => windows1252[unit.charCodeAt(0) - 0x80] ?? unit);
+  const units = Buffer.alloc(2 * bytes.length);
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at] ?? 0;
+    const unit = byte >= 0x80 && byte < 0xa0 ? windows1252.charCodeAt(byte - 0x80) : byte;
+    units[2 * at] = unit;
+    units[2 * at + 1] = unit >> 8;
+  }
+  return units.toString('utf16le');
 }
 
 /** Returns a decoder that never fails; undefined if the charset is none that is known. */
