@@ -9,6 +9,7 @@ import type { JournalReader, StoredRecord } from '../../actors/store/journal.ts'
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
 import { type EventQuery, formatQuery } from '../../machines/base/event-query.ts';
 import { canonicalTarget } from '../../machines/config/targets.ts';
+import { readablePayload } from '../../machines/webhook/body.ts';
 import { type DeliveryRecord, type EventRecord, eventStatus, type RunRecord } from '../../machines/webhook/record.ts';
 import { placesOf } from '../../machines/webhook/responses.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
@@ -112,7 +113,7 @@ export function testOf(
 function textsOf({ key, event, run, delivery }: EventFacts): readonly string[] {
   const reason = (run ?? delivery)?.reason ?? event.reason ?? '';
   // The text of a handshake may be a secret in use.
-  const body = event.outcome === 'handshake' ? '' : event.body;
+  const body = event.outcome === 'handshake' ? '' : readablePayload(event.body, event.headers);
   return [body, event.deliveryId, event.event, event.route, reason, key];
 }
 

@@ -86,6 +86,15 @@ t.test('SEC-1 · a search finds what is shown: no secret can be asked for letter
     const { rows, total } = await search(q);
     t.same([rows.length, total], [0, 0], q);
   }
+
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  await keeper.commit(came(1_500, { deliveryId: 'form', headers, body: 'note=M%C3%BCller&key=Violet%2DOtter%2D81' }));
+  const data = Buffer.from('{"emailAddress":"mona@example.com","key":"Violet-Otter-81"}').toString('base64');
+  const message = JSON.stringify({ message: { data, messageId: '1' }, subscription: 's' });
+  await keeper.commit(came(1_000, { deliveryId: 'mail', body: message }));
+  t.same(idsOf(await search('müller')), ['form'], 'a form as it is shown');
+  t.same(idsOf(await search('mona@example.com')), ['mail'], 'the data of Pub/Sub as it is shown');
+  for (const q of ['violet%2d', data.slice(40, 80)]) t.same(idsOf(await search(q)), [], q);
 });
 
 t.test('OBS-1 · a secret that the end of a row’s text cuts is not shown in half', async (t) => {
