@@ -795,7 +795,8 @@ export const sources = {
     event: [field('message.attributes.ce-type'), field('message.attributes.eventType')],
     // https://cloud.google.com/pubsub/docs/payload-unwrapping
     id: [field('message.messageId'), header('x-goog-pubsub-message-id')],
-    body: { shape: 'object', base64: 'message.data', dataBy: 'x-goog-pubsub-message-id' },
+    // A job of Cloud Scheduler needs no body.
+    body: { shape: 'object', base64: 'message.data', dataBy: 'x-goog-pubsub-message-id', mayBeEmpty: true },
     // The acknowledgement deadline of a subscription, unless it is set to another.
     answerSeconds: 10,
     setup: `gcloud pubsub subscriptions create <subscription> --topic=<topic> \\

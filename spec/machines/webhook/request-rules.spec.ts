@@ -576,6 +576,8 @@ t.test('LIM-3 · EVT-1 · IDM-2 · the payload, its type and its id', (t) => {
     const known = { payload: { message: { data: read, messageId: 'm1' }, subscription: 's' }, deliveryId: 'm1' };
     t.match(parsePayload(context, facts), { ...known, event: 'unknown' });
   }
+  const { context, facts } = stage({ route: { sender: 'google-pubsub' }, body: '' });
+  t.match(parsePayload(context, facts), { payload: {}, outcome: undefined }, 'a job of Cloud Scheduler without a body');
   const unwrapped = { 'x-goog-pubsub-message-id': 'm2' };
   for (const [body, payload] of [
     ['{"n":1}', { n: 1 }],
