@@ -283,7 +283,7 @@ export const webhookRows: Rows = {
       json,
     ],
     about: [
-      'Signs a payload or a sample as the route verifies. Where only the sender can sign (Discord, SendGrid, PayPal, Amazon SNS), the event is handed in without its signature, which the answer and the history say; every rule after the signature applies.',
+      'Signs a payload or a sample as the route verifies. Where only the sender can sign (Discord, SendGrid, PayPal, Amazon SNS, Google Cloud, Google Chat), the event is handed in without its signature, which the answer and the history say; every rule after the signature applies.',
     ],
     examples: [
       ['webhook test ci', 'send a small test payload'],

@@ -87,7 +87,7 @@ Some providers need one more step:
   unwrapping write the metadata too (\`--push-no-wrapper-write-metadata\`), because the id of the message is there; the data is then the
   payload: \`{emailAddress}\`. Pub/Sub sends again what is not answered 2xx, until the message expires. A message has an event type
   if it has the attribute \`ce-type\` or \`eventType\`. Cloud Scheduler and Cloud Tasks fit the same source, with an OIDC token: their body is
-  the payload.
+  the payload, and may be empty.
 - **Gmail** sends by Pub/Sub: [below](#gmail).
 - **Google Chat**: \`secret\` is the number of the project, in quotes, and the authentication audience of the app must be Project Number. Tokens for
   the address are refused: anyone gets them, by giving the address to an app of their own. So are those of an app that is a
@@ -174,13 +174,23 @@ gcloud pubsub topics create gmail
 gcloud pubsub topics add-iam-policy-binding gmail --role=roles/pubsub.publisher \\
   --member=serviceAccount:gmail-api-push@system.gserviceaccount.com
 gcloud iam service-accounts create push
-agent webhook subscribe mail --source google-pubsub --secret push@<project>.iam.gserviceaccount.com \\
-  --prompt 'The mailbox {message.data.emailAddress} has changed, up to {message.data.historyId}. Read the new mail.'
+gcloud pubsub subscriptions create gmail --topic=gmail --push-endpoint=https://hooks.example.com/webhooks/mail \\
+  --push-auth-service-account=push@<project>.iam.gserviceaccount.com
 \`\`\`
 
-The last command prints the one that makes the subscription. Then call
+\`\`\`yaml
+routes:
+  mail:
+    source: google-pubsub               # with public_url: https://hooks.example.com under platforms.webhook.extra
+    secret: push@<project>.iam.gserviceaccount.com
+    toolsets: [agent-webhook, mcp-gmail]    # with a server gmail that reads mail
+    prompt: 'The mailbox {message.data.emailAddress} has changed, up to {message.data.historyId}. Read the new mail.'
+\`\`\`
+
+Then call
 [\`users.watch\`](https://developers.google.com/workspace/gmail/api/guides/push) of the mailbox with the topic, and again at least every
 seven days. A message has no event type, so leave \`events\` out; many at once become one run by a [batch](coalesce-bursts.md).
+What the run itself changes in the mailbox is a change too: watch \`INBOX\` alone (\`labelIds\`).
 
 ## Samples
 
