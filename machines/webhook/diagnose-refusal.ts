@@ -161,7 +161,10 @@ function tokenFinding(given: Case, reason: string): Finding {
     return { code: 'url-differs', text: found?.text ?? text };
   }
   const isOfSecret = why === jwtFaults.audience || why === jwtFaults.email;
-  const cure = isOfSecret ? `The route’s secret must be ${right.is}: ${page}` : 'Another sender made this one.';
+  // If the audience is the address instead, another issuer signs.
+  const isOfAddress = why === jwtFaults.issuer && scheme.jwt?.secretIs === 'audience';
+  const or = isOfAddress ? `, or the authentication audience at ${title} is not Project Number` : '';
+  const cure = isOfSecret ? `The route’s secret must be ${right.is}: ${page}` : `Another sender made this one${or}.`;
   return { code: 'differs', text: `${capital(why)}. ${cure}` };
 }
 

@@ -232,6 +232,11 @@ t.test('SRC-5 · a token that is refused is explained by what it states', (t) =>
     ],
     [findings(claiming({ iat: nowSeconds + 900 })), 'clock-skew', /^Its token is valid in 900 s; 300 s are allowed\./],
     [findings(claiming({ iss: 'x' })), 'differs', /^Its token is of another issuer\. Another sender/],
+    [
+      findings(claiming({}), routeFor('google-chat')),
+      'differs',
+      /^Its token is of another issuer\. Another sender made this one, or .* Google Chat is not Project Number\.$/,
+    ],
     [findings(`Bearer x.y.${signature}`), 'differs', /holds no JSON Web Token\. Another sender/],
     [
       findings(signedToken(pushClaims, { kid: 'k2' })),
