@@ -48,7 +48,9 @@ function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, ro
 /** Runs that wait for a person to raise `concurrency`: of all routes, or of some. */
 function hintsOnHeld(agent: Settings['agent'] | undefined, routes: Routes): readonly string[] {
   if (agent?.concurrency === 0) return ['agent.concurrency is 0: events are accepted, and their runs wait'];
-  const held = routes.filter(({ route }) => route.concurrency === 0).map(({ route }) => placeOf(route));
+  const held = routes
+    .filter(({ route }) => route.concurrency === 0 && !route.deliverOnly)
+    .map(({ route }) => placeOf(route));
   if (held.length === 0) return [];
   const [of, its] = held.length === 1 ? ['route', 'its'] : ['routes', 'their'];
   return [`concurrency of ${of} ${named(held)} is 0: events are accepted, and ${its} runs wait`];

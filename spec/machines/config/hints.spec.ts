@@ -82,5 +82,7 @@ t.test('CFG-2 · DIS-3 · runs that are held are named, those of all or those of
     'concurrency of routes "a", "b" is 0: events are accepted, and their runs wait',
   ]);
   t.same(held(1, `{${own('a', 1)}}`), []);
+  const direct = '{secret: the-very-own-secret-of-a, concurrency: 0, deliver_only: true, deliver: ntfy}';
+  t.same(held(1, `{a: ${direct}}`), [], 'it has no runs');
   t.end();
 });
