@@ -321,8 +321,9 @@ for (const { front, skip } of httpServers) {
       // The drain ends the window, and the next start delivers what it parked on disk.
       await daemon.kill('SIGTERM');
       const again = await startDaemon(t, home.path);
-      await until(() => readFileSync(`${home.path}/called.txt`, 'utf8').includes('comment 7 '));
-      await until(() => readFileSync(`${home.path}/body.txt`, 'utf8') === 'Hi 1\n\nHi 2\n\nHi 3');
+      const read = (file: string) => readFileSync(`${home.path}/${file}`, { encoding: 'utf8', flag: 'a+' });
+      await until(() => read('called.txt').includes('comment 7 '));
+      await until(() => read('body.txt') === 'Hi 1\n\nHi 2\n\nHi 3');
       t.notOk(
         again.log.some(({ message }) => message.startsWith('response: several')),
         'no agent was asked',
