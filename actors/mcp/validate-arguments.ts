@@ -302,19 +302,24 @@ function boundedCheck(validate: ValidateFunction, text: string): Check {
  * digits, and a server reads that as a number or refuses it.
  */
 function hasNumbers(value: Json, validate: ValidateFunction): boolean {
+  const at = (held: Json | undefined, part: string): Json | undefined => (held as Record<string, Json>)?.[part];
+  const paths = (validate.errors ?? [])
+    .filter(({ keyword, params }) => keyword === 'type' && /integer|number/.test(String(params.type)))
+    .map(({ instancePath }) => instancePath.split('/').slice(1).map(unescaped))
+    .filter((path) => path.length > 0 && isLongNumber(path.reduce(at, value)));
+  // A result may be too deep for a copy, and then this schema would check nothing more.
+  if (paths.length === 0) return false;
   const copy = structuredClone(value);
-  let isChanged = false;
-  for (const { keyword, params, instancePath } of validate.errors ?? []) {
-    if (keyword !== 'type' || !/integer|number/.test(String(params.type))) continue;
-    const parts = instancePath.split('/').slice(1).map(unescaped);
-    const key = parts.pop() ?? '';
-    const holder = parts.reduce<Json | undefined>((held, part) => (held as Record<string, Json>)?.[part], copy);
-    const digits = (holder as Record<string, Json> | undefined)?.[key];
-    if (typeof digits !== 'string' || !/^-?\d{16,}$/.test(digits) || Number.isSafeInteger(Number(digits))) continue;
-    (holder as Record<string, Json>)[key] = Number(digits);
-    isChanged = true;
+  for (const path of paths) {
+    const key = path.pop() as string;
+    const holder = path.reduce(at, copy) as Record<string, Json>;
+    holder[key] = Number(holder[key]);
   }
-  return isChanged && validate(copy);
+  return validate(copy);
+}
+
+function isLongNumber(digits: Json | undefined): boolean {
+  return typeof digits === 'string' && /^-?\d{16,}$/.test(digits) && !Number.isSafeInteger(Number(digits));
 }
 
 function findings(errors: readonly ErrorObject[], whole: string): string {

@@ -291,6 +291,10 @@ t.test('LIF-13 · a result is held against its schema by the same bounds', (t) =
     t.equal(verdict.errorMessage, expected);
     t.same(verdict.data, expected === undefined ? value : undefined);
   }
+  let nested: Json = 'x';
+  for (let depth = 0; depth < 10_000; depth += 1) nested = [nested];
+  const deep = resultChecks(createSchemaTime()).getValidator(echo)({ text: 1, nested });
+  t.equal(deep.errorMessage, '/text must be string', 'of any depth');
   t.end();
 });
 
