@@ -216,18 +216,19 @@ t.test('what server-everything asks', async (t) => {
   });
 });
 
-t.test('SRV-1 · TRU-3 · a form goes with its server', async (t) => {
+t.test('SRV-1 · TRU-3 · LIF-12 · a form, and a question about a call, go with their server', async (t) => {
   const peer = await started(t);
-  const gateway = await startGateway(t, { peer: entryOf(peer) });
-  await gateway.reaches('peer', 'connected');
-  const call = gateway.call('mcp__peer__ask');
-  await gateway.asked();
+  const gateway = await startGateway(t, { peer: entryOf(peer), wary: entryOf(peer, { trust: 'untrusted' }) });
+  for (const server of ['peer', 'wary']) await gateway.reaches(server, 'connected');
+  const calls = [gateway.call('mcp__peer__ask'), gateway.call('mcp__wary__write_note', { text: 'x' })];
+  await eventually(async () => ((await gateway.approvals()).length === 2 ? true : undefined));
 
   gateway.configure({});
   await gateway.control.call('gateway.reload');
 
   await eventually(async () => ((await gateway.approvals()).length === 0 ? true : undefined));
-  t.ok((await call).error);
+  for (const { error } of await Promise.all(calls)) t.ok(error);
+  t.equal(peer.executions('write_note'), 0);
 });
 
 t.test('sampling with a model', async (t) => {
