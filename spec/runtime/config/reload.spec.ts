@@ -1,6 +1,6 @@
 import { renameSync, symlinkSync } from 'node:fs';
 import t from 'tap';
-import { createActor } from 'xstate';
+import { type AnyActorRef, createActor } from 'xstate';
 import { stampForReader } from '../../../actors/files.ts';
 import { createHomes, createReloads, wireReload } from '../../../runtime/config/reload.ts';
 import { createRedactor } from '../../../runtime/observe/redact.ts';
@@ -109,6 +109,23 @@ t.test('CFG-2 · a reload reads a file of many routes and servers between other 
   t.equal(main.settings.webhook.routes.length, 100);
   const found = `a turn for each route to be read, each to be checked, each server, and the secrets of both: ${turns}`;
   t.ok(turns > 500, found);
+});
+
+t.test('CFG-2 · CLI-3 · reloads that meet are one, and those that come during it are the next', async (t) => {
+  const reloads = createReloads(homesAt(makeHome(t, { 'config.yaml': 'agent: {runner: echo}\n' }).path), log);
+  const root = { getSnapshot: () => ({ can: () => true }), send: () => {} } as unknown as AnyActorRef;
+  const answered: string[] = [];
+  const ask = (name: string) => reloads.ask(root).then(() => answered.push(name));
+  const asked = ['a', 'b', 'c'].map(ask);
+  reloads.begun();
+  asked.push(ask('later'));
+  for (const expected of ['a,b,c', 'a,b,c,later']) {
+    reloads.ended({ inForce: true, hasFindings: false, fault: null });
+    await new Promise((resolve) => setImmediate(resolve));
+    t.equal(answered.join(), expected);
+    reloads.begun();
+  }
+  await Promise.all(asked);
 });
 
 t.test('CFG-2 · a gateway that stops reads no further', async (t) => {
