@@ -22,8 +22,11 @@ export interface PlaceRequest {
 }
 
 export interface Places {
-  /** Calls `granted` once a slot is free, unless withdrawn. The returned function releases the slot or withdraws. */
-  ask(request: PlaceRequest, granted: () => void): () => void;
+  /**
+   * Calls `granted` once a slot is free, unless withdrawn. The returned function releases the slot or withdraws.
+   * `askAgain` is called if a lower limit of its route has withdrawn it.
+   */
+  ask(request: PlaceRequest, granted: () => void, askAgain?: () => void): () => void;
   /** Grants nothing more: waiting runs stay in the journal. */
   pause(): void;
   /** True after `pause`: a run that kept its slot must not begin either. */
@@ -34,10 +37,12 @@ export interface Places {
    * Applies changed limits, also to runs that wait: that of all, and those of the routes. A route for which there is none
    * any more (undefined), because it was removed, keeps its own.
    */
-  resize(concurrency: number, ofRoute: (profile: string, route: string) => number | undefined): void;
+  resize(concurrency: number, ofRoute: RouteBound): void;
   /** Takes every slot back, when the runs that held them ended without releasing them. */
   clear(): void;
 }
+
+type RouteBound = (profile: string, route: string) => number | undefined;
 
 /** A semaphore with a queue. */
 interface Gate {
@@ -67,7 +72,8 @@ const grantsInTurn = 50;
 export function createPlaces(concurrency: number): Places {
   const all = gateOf('', concurrency);
   const gates = new Map<string, Gate>();
-  const leavers = new Set<() => void>();
+  /** What withdraws each request, and what does so only if it waits for the limit of all although a new limit holds it. */
+  const leavers = new Map<() => void, (ofRoute: RouteBound) => (() => void) | undefined>();
   let isClearing = false;
   let waiting = 0;
   let running = 0;
@@ -86,7 +92,7 @@ export function createPlaces(concurrency: number): Places {
   }
 
   return {
-    ask({ key, profile, route, routeConcurrency, group, slot }, granted) {
+    ask({ key, profile, route, routeConcurrency, group, slot }, granted, askAgain) {
       let state: 'waiting' | 'ready' | 'running' | 'over' = 'waiting';
       let giveBack: (() => void) | undefined;
       const held: Gate[] = [];
@@ -105,6 +111,14 @@ export function createPlaces(concurrency: number): Places {
         }
         giveBack?.();
         giveBack = undefined;
+      };
+      const hold = (ofRoute: RouteBound): (() => void) | undefined => {
+        const bound = ofRoute(profile, route) ?? Number.POSITIVE_INFINITY;
+        if (state !== 'ready' || bound === Number.POSITIVE_INFINITY) return undefined;
+        const gate = held.find((one) => one.route !== undefined);
+        if (askAgain === undefined || (gate !== undefined && gate.taken <= bound)) return undefined;
+        leave();
+        return askAgain;
       };
       const pass = (gate: Gate, then: () => void): void => {
         const enter = (): void => {
@@ -141,7 +155,7 @@ export function createPlaces(concurrency: number): Places {
         if (routeConcurrency === undefined) askSlot();
         else pass(named(`route/${profile}/${route}`, routeConcurrency, { profile, route }), askSlot);
       };
-      leavers.add(leave);
+      leavers.set(leave, hold);
       waiting += 1;
       if (group === undefined) askRoute();
       else pass(named(`group/${group}`, 1), askRoute);
@@ -154,16 +168,21 @@ export function createPlaces(concurrency: number): Places {
     load: () => ({ running, waiting, ready }),
     resize(bound, ofRoute) {
       all.bound = bound;
+      isClearing = true;
+      // The newest first, so that those that may stay are the oldest.
+      const held = [...leavers.values()].reverse().flatMap((hold) => hold(ofRoute) ?? []);
+      isClearing = false;
       for (const gate of [...gates.values()]) {
         if (gate.route === undefined) continue;
         gate.bound = ofRoute(gate.route.profile, gate.route.route) ?? gate.bound;
         grant(gate);
       }
+      for (const askAgain of held.reverse()) askAgain();
       grant(all);
     },
     clear() {
       isClearing = true;
-      for (const leave of [...leavers]) leave();
+      for (const leave of [...leavers.keys()]) leave();
       for (const gate of [all, ...gates.values()]) {
         gate.turns.length = 0;
         gate.waiting.clear();

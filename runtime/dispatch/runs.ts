@@ -112,23 +112,27 @@ export function wireRun(ports: RunPorts) {
           granted();
           return;
         }
-        const bound = ports.routeLimit(profile, route) ?? Number.POSITIVE_INFINITY;
-        const isBound = bound !== Number.POSITIVE_INFINITY;
-        const slot = isBound ? ports.routeSlots?.of({ profile, route, bound }, context.key) : undefined;
-        leave.set(
-          context.key,
-          ports.places.ask(
-            {
-              key: context.key,
-              profile,
-              route,
-              ...(isBound ? { routeConcurrency: bound } : {}),
-              ...(slot === undefined ? {} : { slot }),
-              ...(group === undefined ? {} : { group }),
-            },
-            granted,
-          ),
-        );
+        const ask = (): void => {
+          const bound = ports.routeLimit(profile, route) ?? Number.POSITIVE_INFINITY;
+          const isBound = bound !== Number.POSITIVE_INFINITY;
+          const slot = isBound ? ports.routeSlots?.of({ profile, route, bound }, context.key) : undefined;
+          leave.set(
+            context.key,
+            ports.places.ask(
+              {
+                key: context.key,
+                profile,
+                route,
+                ...(isBound ? { routeConcurrency: bound } : {}),
+                ...(slot === undefined ? {} : { slot }),
+                ...(group === undefined ? {} : { group }),
+              },
+              granted,
+              ask,
+            ),
+          );
+        };
+        ask();
       },
       leavePlace: ({ context }) => leavePlace(context.key),
       writeRun: ({ context, self }) => {

@@ -116,6 +116,45 @@ t.test('DIS-3 · CFG-2 · a changed limit of a route applies to the runs that wa
   t.end();
 });
 
+t.test(
+  'DIS-3 · CFG-2 · a limit that a route gets, or a lower one, holds also runs that wait for the limit of all',
+  (t) => {
+    const places = createPlaces(1);
+    const granted: string[] = [];
+    let limit = Number.POSITIVE_INFINITY;
+    const limitOf = (_: string, route: string): number => (route === 'other' ? Number.POSITIVE_INFINITY : limit);
+    const ask = (key: string, route: string): void => {
+      const bound = limitOf('p', route);
+      const own = bound === Number.POSITIVE_INFINITY ? {} : { routeConcurrency: bound };
+      places.ask(
+        { key, profile: 'p', route, group: key, ...own },
+        () => void granted.push(key),
+        () => ask(key, route),
+      );
+    };
+    const resize = (concurrency: number, ofRoute: number): void => {
+      limit = ofRoute;
+      places.resize(concurrency, limitOf);
+    };
+    for (const key of ['1', '2', '3', '4', '5']) ask(key, 'flood');
+    ask('6', 'other');
+    resize(1, 0);
+    t.same(places.load(), { running: 1, waiting: 5, ready: 1 });
+    resize(2, 0);
+    t.same(granted, ['1', '6'], 'one that has begun continues');
+    resize(2, 2);
+    t.same(places.load(), { running: 2, waiting: 4, ready: 2 });
+    resize(2, 1);
+    t.same(places.load(), { running: 2, waiting: 4, ready: 1 });
+    resize(9, 1);
+    t.same(granted, ['1', '6', '2'], 'the oldest of a route stays where it is');
+    resize(9, Number.POSITIVE_INFINITY);
+    t.same(granted, ['1', '6', '2', '3', '4', '5']);
+    t.same(places.load(), { running: 6, waiting: 0, ready: 0 });
+    t.end();
+  },
+);
+
 t.test('DIS-3 · when all slots are taken back, no waiting run gets one that becomes free by it', (t) => {
   const places = createPlaces(1);
   const granted: string[] = [];
