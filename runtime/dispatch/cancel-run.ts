@@ -99,18 +99,21 @@ export function createRunCancels({ runs, keeper, seenRun, ended, nowMs }: RunCan
     async all(query, by) {
       const journal = keeper.journal();
       const swept = { done: 0, left: 0, refusals: [] as Sweep['refusals'][number][] };
-      // The newest first: those that wait are cancelled before one in progress makes room for them.
-      for await (const list of listsOf(journal, await runsUnderWay(journal, query))) {
-        const meant = list.filter(({ key, value, heldBy }) => matches(seenRun(key, value, heldBy), query));
-        const verdicts = await Promise.all(meant.map(async ({ key }) => ({ id: key, ...(await cancel(key, by)) })));
-        for (const verdict of verdicts) {
-          if (verdict.kind === 'cancelled' || verdict.kind === 'notified') swept.done += 1;
-          if (verdict.kind !== 'refused') continue;
-          swept.left += 1;
-          const { id, reason: error } = verdict;
-          if (swept.refusals.length < maxRefusals) swept.refusals.push({ id, code: 'journal-unavailable', error });
+      // Those that wait first, the newest first: none of them begins in the place of one in progress, or of an older one.
+      for (const status of query.status === undefined ? ['queued', 'running'] : [query.status]) {
+        const meant = { ...query, status };
+        for await (const list of listsOf(journal, await runsUnderWay(journal, query))) {
+          const found = list.filter(({ key, value, heldBy }) => matches(seenRun(key, value, heldBy), meant));
+          const verdicts = await Promise.all(found.map(async ({ key }) => ({ id: key, ...(await cancel(key, by)) })));
+          for (const verdict of verdicts) {
+            if (verdict.kind === 'cancelled' || verdict.kind === 'notified') swept.done += 1;
+            if (verdict.kind !== 'refused') continue;
+            swept.left += 1;
+            const { id, reason: error } = verdict;
+            if (swept.refusals.length < maxRefusals) swept.refusals.push({ id, code: 'journal-unavailable', error });
+          }
+          await turn();
         }
-        await turn();
       }
       return swept;
     },

@@ -113,9 +113,13 @@ t.test(
     };
     const keys = Array.from({ length: 150 }, (_, at) => timeKey(1_000 + at));
     for (const [at, key] of keys.entries()) await put(key, at % 3 === 0 ? 'ci' : 'mail', 'queued', 1);
-    const [oldest = '', , third = ''] = keys;
-    pool().spawn(oldest, { record: { status: 'running' } });
-    await put(oldest, 'ci', 'running', 1);
+    const [third = '', begun = ''] = [keys[2], keys[147]];
+    pool().spawn(begun, { record: { status: 'running' } });
+    await put(begun, 'ci', 'running', 1);
+    let endedBefore: string | undefined;
+    pool()
+      .get(begun)
+      ?.subscribe({ complete: () => (endedBefore = ended.at(-1)) });
     await put('a', 'ci', 'delivered');
     await put(timeKey(9_000), 'ci', 'delivering', 1);
 
@@ -125,8 +129,8 @@ t.test(
     t.same(await all({ status: 'queued', route: 'mail' }, 'cli'), { done: 66, left: 0, refusals: [] });
     await put(third, 'mail', 'queued', 1);
     t.same(await all({}, 'cli'), { done: 51, left: 0, refusals: [] }, 'one in progress too, none that has responded');
-    t.equal(ended.at(-1), keys[2], 'the newest first: none of them begins in the place of another');
-    t.equal(pool().get(oldest), undefined);
+    t.equal(endedBefore, keys[0], 'those that wait first: none of them begins in its place');
+    t.equal(pool().get(begun), undefined);
   },
 );
 
