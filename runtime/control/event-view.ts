@@ -60,6 +60,9 @@ const lookMs = 10;
 export function createEventView(ports: EventViewPorts): EventView {
   const { inspector, keeper, find, get, runOf } = ports;
 
+  /** The end of the last replay of several: one that read the history during another would replay the same events. */
+  let last: Promise<unknown> = Promise.resolve();
+
   const stateOf = (actor: string): string | undefined => inspector.actor(actor)?.state;
 
   async function deliveryAt(at: string | undefined): Promise<KnownDelivery | undefined> {
@@ -134,6 +137,32 @@ export function createEventView(ports: EventViewPorts): EventView {
     return (await replaysOf(key)).some(({ dry }) => dry !== true) ? 'replayed_before' : event;
   }
 
+  async function replayAll(keys: readonly string[]): Promise<ReplayedEvents> {
+    const counts = { replayed: 0, replayed_before: 0, with_response: 0, left: 0 };
+    const refusals: ReplayedEvents['refusals'][number][] = [];
+    for (let from = 0; from < keys.length; from += replaysAtOnce) {
+      const ids = keys.slice(from, from + replaysAtOnce);
+      // Read before the first is spawned, so that they are spawned in their order.
+      const events = await Promise.all(ids.map(meantOf));
+      const answers = events.map((event, at) => {
+        if (typeof event !== 'object') return event;
+        return replayEvent(ids[at] ?? '', event, {}, ports.replay).catch(asAnswer);
+      });
+      for (const [at, answer] of (await Promise.all(answers)).entries()) {
+        if (answer === undefined) continue;
+        if (typeof answer === 'string') counts[answer] += 1;
+        else if (answer.status < 300) counts.replayed += 1;
+        else {
+          counts.left += 1;
+          const error = `answered ${answer.status}: ${answer.body}`;
+          if (refusals.length < maxRefusals) refusals.push({ id: ids[at] ?? '', code: 'replay-refused', error });
+        }
+      }
+      await turn();
+    }
+    return { ...counts, refusals };
+  }
+
   return {
     async why(id, choice) {
       const found = await find(id, choice);
@@ -159,30 +188,10 @@ export function createEventView(ports: EventViewPorts): EventView {
       for (let tries = 0; tries < maxLooks && (await find(key)) === undefined; tries += 1) await wait(lookMs);
       return { status, body, key };
     },
-    async replayEach(keys) {
-      const counts = { replayed: 0, replayed_before: 0, with_response: 0, left: 0 };
-      const refusals: ReplayedEvents['refusals'][number][] = [];
-      for (let from = 0; from < keys.length; from += replaysAtOnce) {
-        const ids = keys.slice(from, from + replaysAtOnce);
-        // Read before the first is spawned, so that they are spawned in their order.
-        const events = await Promise.all(ids.map(meantOf));
-        const answers = events.map((event, at) => {
-          if (typeof event !== 'object') return event;
-          return replayEvent(ids[at] ?? '', event, {}, ports.replay).catch(asAnswer);
-        });
-        for (const [at, answer] of (await Promise.all(answers)).entries()) {
-          if (answer === undefined) continue;
-          if (typeof answer === 'string') counts[answer] += 1;
-          else if (answer.status < 300) counts.replayed += 1;
-          else {
-            counts.left += 1;
-            const error = `answered ${answer.status}: ${answer.body}`;
-            if (refusals.length < maxRefusals) refusals.push({ id: ids[at] ?? '', code: 'replay-refused', error });
-          }
-        }
-        await turn();
-      }
-      return { ...counts, refusals };
+    replayEach(keys) {
+      const swept = last.then(() => replayAll(keys));
+      last = swept.catch(() => {});
+      return swept;
     },
   };
 }

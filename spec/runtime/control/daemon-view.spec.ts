@@ -551,10 +551,16 @@ t.test('DUR-2 · of several, those are replayed that have ended, without a respo
     ['e1', 'e2', 'e6'],
     'in their order',
   );
+  const again = view.replayEach(['e2']);
+  await turn();
+  t.equal(requests.spawned.length, 3, 'another waits for it, because it would replay the same ones');
   for (const [at, status] of [202, 503, 200].entries())
     exchanges.get(`new${at || ''}`)?.exchange.reply({ status, body: '{}', headers: {} });
   const refusals = [{ id: 'e2', code: 'replay-refused', error: 'answered 503: {}' }];
   t.strictSame(await swept, { replayed: 2, replayed_before: 1, with_response: 1, left: 1, refusals });
+  await turn();
+  exchanges.get('new3')?.exchange.reply({ status: 202, body: '{}', headers: {} });
+  t.match(await again, { replayed: 1 });
 });
 
 t.test('DUR-2 · CLI-5 · before the journal is open there is nothing to show, and nothing breaks', async (t) => {
