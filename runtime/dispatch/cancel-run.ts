@@ -41,6 +41,9 @@ interface RunCancelPorts {
 /** Longer than the chart itself waits for its agent to stop. */
 const patienceMs = 20_000;
 
+const unwritten =
+  'its cancellation is not on disk: the journal cannot write that now; the run begins after all if the gateway ends before it can';
+
 /** Maximum number of refusals in an answer: a full disk refuses all for the same reason. */
 const maxRefusals = 20;
 
@@ -75,13 +78,17 @@ export function createRunCancels({ runs, keeper, seenRun, ended, nowMs }: RunCan
   async function cancel(key: string, by: string): Promise<CancelVerdict> {
     const run = runs().get(key);
     if (run !== undefined) {
-      const ended = chartSettled(run, ['delivering'], patienceMs);
+      // A chart that cannot write its outcome does not end.
+      const ended = chartSettled(run, ['delivering', 'unrecorded'], patienceMs);
       run.send({ type: 'run.cancel', by });
       await ended;
       const seen = run.getSnapshot();
       const isEnded = seen.status !== 'active';
       const { record } = seen.context;
-      if (record.status === 'cancelled') return isEnded ? { kind: 'cancelled' } : { kind: 'notified' };
+      if (record.status === 'cancelled') {
+        if (isEnded) return { kind: 'cancelled' };
+        return seen.value === 'unrecorded' ? { kind: 'refused', reason: unwritten } : { kind: 'notified' };
+      }
       return isEnded || record.status === 'delivering' ? { kind: 'over', status: record.status } : { kind: 'notified' };
     }
     const stored = await keeper.journal()?.get('runs', key);

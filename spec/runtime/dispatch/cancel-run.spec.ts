@@ -8,7 +8,7 @@ import { openKeeper, openTwoKeepers } from '../../support/keeper.ts';
 import { startPool } from '../../support/pools.ts';
 
 type Status = RunRecord['status'];
-type Told = { readonly type: 'run.cancel'; readonly by: string } | { readonly type: 'run.answer' };
+type Told = { readonly type: 'run.cancel'; readonly by: string } | { readonly type: 'run.answer' | 'disk.full' };
 
 /** A run as far as a cancel sees it: told, or too late, or answering just now. */
 const run = setup({
@@ -26,8 +26,11 @@ const run = setup({
       on: {
         'run.cancel': { target: 'cancelled', actions: { type: 'become', params: 'cancelled' } },
         'run.answer': { target: 'recording', actions: { type: 'become', params: 'delivering' } },
+        'disk.full': 'postponed',
       },
     },
+    postponed: { on: { 'run.cancel': { target: 'unrecorded', actions: { type: 'become', params: 'cancelled' } } } },
+    unrecorded: {},
     recording: { on: { 'run.cancel': 'delivering' } },
     delivering: {},
     cancelled: { type: 'final' },
@@ -52,7 +55,11 @@ t.test(
     pool().spawn('answering', { record: { status: 'running' } });
     pool().get('answering')?.send({ type: 'run.answer' });
 
+    pool().spawn('unwritten', { record: { status: 'queued' } });
+    pool().get('unwritten')?.send({ type: 'disk.full' });
+
     t.same(await cancel('running', 'cli'), { kind: 'cancelled' });
+    t.match(await cancel('unwritten', 'cli'), { kind: 'refused', reason: /not on disk/ });
     t.same(await cancel('answering', 'cli'), { kind: 'over', status: 'delivering' });
     t.same(await cancel('answering', 'cli'), { kind: 'over', status: 'delivering' });
     t.same(await cancel('ended', 'cli'), { kind: 'over', status: 'delivered' });
