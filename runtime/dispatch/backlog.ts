@@ -182,7 +182,9 @@ export function createBacklog({ resume, isUp, every, lookEveryMs }: BacklogPorts
       return false;
     },
     isLeft(profile) {
-      if (isFull || profile === undefined) return isFull || waiting.size > 0;
+      // One that takes no runs, because its own are held, is full at all times.
+      const full = isFull && resume.bound() > 0;
+      if (full || profile === undefined) return full || waiting.size > 0;
       const prefix = runQueue({ profile, route: '' });
       return [...waiting].some((queue) => queue.startsWith(prefix));
     },

@@ -262,6 +262,12 @@ t.test('SCA-2 · news of other gateways begin a check, except while it would ste
   t.equal(it.takes(), takes);
   await it.tick();
   t.ok(it.takes() > takes, 'the clock begins one');
+
+  const held = await openBacklog({ max: 0, journal: shared });
+  await held.tick();
+  t.notOk(held.backlog.isLeft(), 'memory without room for any run is no sign of more');
+  await held.arrive(1, 20);
+  t.ok(held.backlog.isLeft());
 });
 
 t.test('DUR-1 · while nothing waits on disk, an end looks for nothing', async (t) => {
