@@ -132,7 +132,10 @@ export function createEventView(ports: EventViewPorts): EventView {
     if (event.work !== undefined) {
       // One that a crash interrupted is taken up again by itself.
       if ((await keeper.journal()?.get('runs', event.work))?.dueAtMs !== undefined) return undefined;
-      if ((await get('deliveries', event.work)) !== undefined) return 'with_response';
+      const delivery = await get('deliveries', event.work);
+      if (delivery?.status === 'dropped') return undefined;
+      // The sender of a failed one was answered so, and no retry of several takes it.
+      if (delivery !== undefined && delivery.status !== 'failed') return 'with_response';
     }
     return (await replaysOf(key)).some(({ dry }) => dry !== true) ? 'replayed_before' : event;
   }

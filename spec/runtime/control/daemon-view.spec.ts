@@ -537,29 +537,37 @@ t.test('DUR-2 · of several, those are replayed that have ended, without a respo
     ['runs', 'e3', run, 1],
     ['events', 'e4', work('e4')],
     ['deliveries', 'e4', { status: 'deadLettered' }],
+    ['events', 'dropped', work('dropped')],
+    ['deliveries', 'dropped', { status: 'dropped' }],
+    ['events', 'direct', work('direct')],
+    ['deliveries', 'direct', { status: 'failed' }],
     ['events', 'e5', work('e5')],
     ['events', 'e6', of('e5')],
     ['events', 'e7', of('e1', { isDry: true })],
     ['events', 'e8', { ...event, headers: {}, body: '' }],
     ['events', 'e9', { ...event, outcome: 'handshake' }],
   ]);
-  t.strictSame(await view.deliveryKeys({ status: 'failed' }), ['e4'], 'of all, those with this status');
-  const swept = view.replayEach(['e1', 'e2', 'e3', 'e4', 'e5', 'e6', 'e7', 'e8', 'e9', 'none']);
+  t.strictSame(
+    await view.deliveryKeys({ status: 'failed' }),
+    ['e4', 'dropped', 'direct'],
+    'of all, those with this status',
+  );
+  const swept = view.replayEach(['e1', 'e2', 'e3', 'e4', 'dropped', 'e5', 'e6', 'e7', 'e8', 'e9', 'none', 'direct']);
   await turn();
   t.strictSame(
     requests.spawned.map(({ input }) => (input as { replay?: { of: string } }).replay?.of),
-    ['e1', 'e2', 'e6'],
+    ['e1', 'e2', 'e6', 'direct'],
     'in their order',
   );
   const again = view.replayEach(['e2']);
   await turn();
-  t.equal(requests.spawned.length, 3, 'another waits for it, because it would replay the same ones');
-  for (const [at, status] of [202, 503, 200].entries())
+  t.equal(requests.spawned.length, 4, 'another waits for it, because it would replay the same ones');
+  for (const [at, status] of [202, 503, 200, 200].entries())
     exchanges.get(`new${at || ''}`)?.exchange.reply({ status, body: '{}', headers: {} });
   const refusals = [{ id: 'e2', code: 'replay-refused', error: 'answered 503: {}' }];
-  t.strictSame(await swept, { replayed: 2, replayed_before: 1, with_response: 1, left: 1, refusals });
+  t.strictSame(await swept, { replayed: 3, replayed_before: 1, with_response: 1, left: 1, refusals });
   await turn();
-  exchanges.get('new3')?.exchange.reply({ status: 202, body: '{}', headers: {} });
+  exchanges.get('new4')?.exchange.reply({ status: 202, body: '{}', headers: {} });
   t.match(await again, { replayed: 1 });
 });
 
