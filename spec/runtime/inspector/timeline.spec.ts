@@ -301,7 +301,7 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
     deliveries: [{ key: 'k1', record: { ...delivery, ...more } }],
   });
   const rows: readonly (readonly [string, Partial<TimelineSources>, RegExp, RegExp])[] = [
-    ['queued', { run: { key: 'k1', record: run } }, /waits for a slot .*0 holds/, /^$/],
+    ['queued', { run: { key: 'k1', record: run } }, /waits for a slot/, /^$/],
     [
       'queued',
       { run: { key: 'k1', record: { ...run, reason: 'no room' } } },
@@ -390,6 +390,8 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
     t.match(timeline.verdict, verdict);
     t.match(timeline.cure, cure);
   }
+  const held = timelineOf(sources({ status: 'queued', run: { key: 'k1', record: run } })).phases[1]?.steps[0];
+  t.match(held, { result: 'waiting', detail: /0 holds runs/ });
   t.end();
 });
 
