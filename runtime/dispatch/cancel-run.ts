@@ -107,7 +107,7 @@ export function createRunCancels({ runs, keeper, seenRun, ended, nowMs }: RunCan
       const journal = keeper.journal();
       const swept = { done: 0, left: 0, refusals: [] as Sweep['refusals'][number][] };
       // Those that wait first, the newest first: none of them begins in the place of one in progress, or of an older one.
-      for (const status of query.status === undefined ? ['queued', 'running'] : [query.status]) {
+      for (const status of query.status === undefined ? ['queued', 'interrupted', 'running'] : [query.status]) {
         const meant = { ...query, status };
         for await (const list of listsOf(journal, await runsUnderWay(journal, query))) {
           const found = list.filter(({ key, value, heldBy }) => matches(seenRun(key, value, heldBy), meant));

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { assign, setup } from 'xstate';
 import type { JournalKeeper } from '../../../actors/store/keeper.ts';
+import { runAsSeen } from '../../../machines/webhook/interruption.ts';
 import type { RunRecord } from '../../../machines/webhook/record.ts';
 import { createRunCancels } from '../../../runtime/dispatch/cancel-run.ts';
 import { timeKey } from '../../../runtime/system/ids.ts';
@@ -145,7 +146,9 @@ t.test(
   'DIS-3 · SCA-1 · of many, those that cannot be written are left with the reason, those of others unseen',
   async (t) => {
     const [first, other] = await openTwoKeepers();
-    const { all } = createRunCancels({ ...usual, runs: () => ({ get: () => undefined }) as never, keeper: first });
+    const asSeen = (_: string, record: RunRecord): RunRecord => runAsSeen(record, undefined);
+    const none = { ...usual, seenRun: asSeen, runs: () => ({ get: () => undefined }) as never };
+    const { all } = createRunCancels({ ...none, keeper: first });
     const value = { status: 'queued', route: 'ci' } as never;
     await other.commit([{ kind: 'put', collection: 'runs', key: 'b', value, dueAtMs: 1, heldBy: other.session() }]);
     await first.commit([{ kind: 'put', collection: 'runs', key: 'a', value, dueAtMs: 1 }]);
@@ -154,6 +157,8 @@ t.test(
     const refused = createRunCancels({ ...usual, runs: () => ({ get: () => undefined }) as never, keeper: full });
     const refusals = [{ id: 'a', code: 'journal-unavailable', error: 'the disk is full' }];
     t.same(await refused.all({}, 'cli'), { done: 0, left: 1, refusals });
-    t.same(await all({}, 'cli'), { done: 1, left: 0, refusals: [] });
+    const cutOff = { status: 'running', route: 'ci', attempt: 1 } as never;
+    await first.commit([{ kind: 'put', collection: 'runs', key: 'c', value: cutOff, dueAtMs: 1 }]);
+    t.same(await all({}, 'cli'), { done: 2, left: 0, refusals: [] }, 'one that a crash interrupted waits too');
   },
 );
