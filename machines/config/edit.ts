@@ -176,9 +176,10 @@ function replaceValue(text: string, pair: Pair, value: Json): string | undefined
   if (from === undefined || to === undefined) return undefined;
   if (isNothing(held) && isJsonObject(value) && Object.keys(value).length > 0) return underKey(text, pair, value);
   if (isCollection(held) && held.flow !== true) return replaceLines(text, pair, value);
-  // A key without a value has an empty range right after its colon, and a block of text ends with its last line.
+  // A key without a value has an empty range right after its colon or before a comment, and a block of text ends with its
+  // last line.
   const gap = from === to && text[from - 1] === ':' ? ' ' : '';
-  const end = text.slice(from, to).endsWith('\n') ? '\n' : '';
+  const end = text.slice(from, to).endsWith('\n') ? '\n' : text[to] === '#' ? ' ' : '';
   return `${text.slice(0, from)}${gap}${formatValue(value)}${end}${text.slice(to)}`;
 }
 

@@ -136,6 +136,8 @@ t.test('HOME-4 · whatever the form of an entry, only its own lines change, or n
     ['  x:\n', ['x'], { url: 'u' }, '  x:\n    url: u\n'],
     ['  x:   null # n\n', ['x', 'env', 'A'], 'a', '  x:   { env: { A: a } } # n\n'],
     ['  x: ~\n', ['x'], { url: 'u' }, '  x: { url: u }\n'],
+    ['  x:\n    cwd:   # none\n', ['x', 'cwd'], '/a', '  x:\n    cwd:   /a # none\n'],
+    ['  x:\n    args: # none\n', ['x', 'args'], ['a'], '  x:\n    args: [ a ] # none\n'],
     ['  x: text # n\n', ['x'], { url: 'u' }, '  x: { url: u } # n\n'],
     ['  z: &z {a:  1}\n  x: *z\n', ['x'], { url: 'u' }, '  z: &z {a:  1}\n  x: { url: u }\n'],
     ['  x:\n    args: # c\n    - a\n    - b\n\n', ['x', 'args'], [], '  x:\n    args: [] # c\n\n'],
