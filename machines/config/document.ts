@@ -300,35 +300,41 @@ function* composingLong(
   if (token?.type !== 'document' || others.length > 0) return undefined;
   const long = longMappings.flatMap((path) => {
     const map = blockMapAt(token.value, path);
-    return map === undefined || map.items.length <= membersInPiece ? [] : [{ path, map, items: map.items }];
+    return map === undefined || map.items.length <= membersInPiece ? [] : [{ path, map, whole: { ...map } }];
   });
   // The first error counts.
   long.sort((one, other) => one.map.offset - other.map.offset);
-  if (long.length === 0 || !long.every(({ items }) => items.every(isNamed))) return undefined;
-  // Behind an empty one, the library would take the next key to begin where the mapping does.
-  for (const { map, items } of long) map.items = items.slice(-2);
+  if (long.length === 0 || !long.every(({ map }) => map.items.every(isNamed))) return undefined;
+  // With the last members, each mapping ends where it does. Behind an empty one, a key has no offset but the mapping's.
+  for (const { map } of long) {
+    map.items = map.items.slice(-2);
+    map.offset = map.items[0]?.key?.offset ?? map.offset;
+  }
   const shell = composedPart(token, end, schema);
-  for (const { map, items } of long) map.items = items;
-  for (const { path, map, items } of long) {
+  for (const { map, whole } of long) Object.assign(map, whole);
+  for (const { path, map } of long) {
     const node = shell?.document.getIn(path, true);
-    if (shell === undefined || !isMap(node)) return undefined;
+    if (shell === undefined || !isMap(node) || node.range == null) return undefined;
+    node.range[0] = map.offset;
     node.items = [];
     const found: (readonly [string, Json])[] = [];
-    for (let at = 0; at < items.length; at += membersInPiece) {
+    let { offset } = map;
+    for (let at = 0; at < map.items.length; at += membersInPiece) {
       yield undefined;
-      const value = { ...map, items: items.slice(at, at + membersInPiece) };
+      const value = { ...map, offset, items: map.items.slice(at, at + membersInPiece) };
       const part = composedPart({ ...token, start: [], value }, end, schemaAt(schema, path));
       if (part === undefined) return undefined;
       const [error] = part.document.errors;
       if (error !== undefined) {
         const [other = error] = shell.document.errors;
-        const first = other.pos[0] < error.pos[0] ? other : error;
-        shell.document.errors = [first];
-        // The library places the first member of a part where the mapping begins.
-        return long.some(({ map }) => map.offset === first.pos[0]) ? undefined : shell;
+        shell.document.errors = [other.pos[0] < error.pos[0] ? other : error];
+        return shell;
       }
       found.push(...Object.entries(part.value));
-      if (isMap(part.document.contents)) node.items.push(...part.document.contents.items);
+      const { contents } = part.document;
+      if (!isMap(contents)) return undefined;
+      node.items.push(...contents.items);
+      offset = contents.range[1];
     }
     const members = Object.fromEntries(found);
     // A key that is there twice is a finding.

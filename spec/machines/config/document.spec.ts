@@ -137,6 +137,7 @@ const members = [
   '      ? NAME\n      :\n        on: >-\n          folded\n          text\n        port: 0x1F\n        yes: True',
   '      NAME:\n\n        << : {a: 1.10}\n        b: [1, {c: ~}]\n        prompt: "over\n          two lines"\n',
   '      NAME: ~',
+  '      NAME: # nothing',
 ].flatMap((member) => Array.from({ length: 20 }, () => member));
 const routesOf = (all: readonly string[]): string =>
   `agent: {}\nplatforms:\n  webhook:\n    routes:\n${all.map((one, at) => one.replace('NAME', String(at % 7 === 0 ? at : `r${at}`))).join('\n')}\n      # the end\n    port: 1\n`;
