@@ -322,7 +322,7 @@ function* composingLong(
     for (let at = 0; at < map.items.length; at += membersInPiece) {
       yield undefined;
       const value = { ...map, offset, items: map.items.slice(at, at + membersInPiece) };
-      const part = composedPart({ ...token, start: [], value }, end, schemaAt(schema, path));
+      const part = composedPart({ ...token, start: [], value, end: [] }, end, schemaAt(schema, path));
       if (part === undefined) return undefined;
       const [error] = part.document.errors;
       if (error !== undefined) {
