@@ -152,7 +152,7 @@ function splice(text: string, root: Node | null, { path, value, adds }: ConfigEd
   let holder: unknown = root;
   for (const [depth, step] of path.entries()) {
     if (isSeq(holder)) return step === holder.items.length ? intoSeq(text, holder, value) : undefined;
-    if (!isMap(holder)) return depth === 0 && holder === null ? append(text, nested(path, value)) : undefined;
+    if (!isMap(holder)) return depth === 0 && isNothing(holder) ? append(text, nested(path, value)) : undefined;
     const pair = pairOf(holder, step);
     const rest = path.slice(depth + 1);
     if (pair === undefined) return intoMap(text, holder, nested([step, ...rest], value));

@@ -37,6 +37,7 @@ t.test('HOME-4 · only the characters of a changed value move', (t) => {
       'platforms:\n  webhook:\n    extra:\n      routes:\n        a:\n          prompt: |\n            text\n      port: 9\n\nx: 1 # c\n',
     ],
     ['no line end', 'agent: {a: 1}', 'agent: {a: 1}\nplatforms:\n  webhook:\n    extra:\n      port: 9\n'],
+    ['only a marker', '---\n# c\n', '---\n# c\nplatforms:\n  webhook:\n    extra:\n      port: 9\n'],
     ['no YAML', 'a: [', undefined],
     ['nested too deep', `b: ${'['.repeat(5_000)}${']'.repeat(5_000)}`, undefined],
     ['no mapping on the way', 'platforms: 5\n', undefined],
