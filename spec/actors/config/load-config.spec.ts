@@ -39,7 +39,9 @@ t.test('CFG-2 · config.yaml and .env are read at one time, however long the .en
 t.test('CFG-2 · HOME-4 · a file that was just edited is not parsed again', async (t) => {
   const routes = Array.from({ length: 100 }, (_, index) => `      r${index}: {prompt: p}\n`).join('');
   const home = makeHome(t, { 'config.yaml': `platforms:\n  webhook:\n    routes:\n${routes}` });
-  await editHome({ home: home.path, profile: defaultProfile }, () => [{ path: ['agent', 'runner'], value: 'echo' }]);
+  const edit = () =>
+    editHome({ home: home.path, profile: defaultProfile }, () => [{ path: ['agent', 'runner'], value: 'echo' }]);
+  await edit();
   const read = (): readonly [LoadedProfile, number] => {
     const pieces = loadingHome({ home: home.path, env: {} });
     for (let count = 1; ; count += 1) {
@@ -52,6 +54,11 @@ t.test('CFG-2 · HOME-4 · a file that was just edited is not parsed again', asy
   t.same(edited, again);
   t.equal(edited.settings.agent.runner, 'echo');
   t.ok(pieces < piecesAgain, `${pieces} < ${piecesAgain}`);
+
+  home.write('config.yaml', 'agent: {runner: model}\n');
+  await edit();
+  home.write('config.yaml', 'agent: {concurrency: 7}\n');
+  t.equal(read()[0].settings.agent.concurrency, 7, 'what was saved after the edit counts');
 });
 
 t.test('PRF-2 · CFG-3 · profiles that cannot be listed are a finding of the home, not gone', (t) => {

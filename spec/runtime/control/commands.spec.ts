@@ -215,6 +215,26 @@ t.test('DUR-2 · of a status all events are replayed, the oldest first; only end
     t.equal(await codeOf(ask(host, 'events.replayAll', status === undefined ? {} : { status })), 'params-missing');
 });
 
+t.test('DLV-4 · CLI-2 · deliveries of a status are swept without --all; no other status is', async (t) => {
+  const asked: unknown[] = [];
+  const swept = (name: string) => async (query: unknown) => {
+    asked.push([name, query]);
+    return { done: 2, left: 0, refusals: [] };
+  };
+  const deliveryService = { dropAll: swept('drop'), retryAll: swept('retry') } as never;
+  const host = hostOf(t, { deliveryService });
+  t.match(await ask(host, 'deliveries.drop', { status: 'queued', target: 'slack' }), { dropped: 2 });
+  t.match(await ask(host, 'deliveries.retry', { all: true, status: 'waitingToRetry' }), { retried: 2 });
+  t.match(await ask(host, 'deliveries.drop', { all: true }), { dropped: 2 });
+  t.strictSame(asked, [
+    ['drop', { status: 'queued', target: 'slack' }],
+    ['retry', { status: 'waitingToRetry' }],
+    ['drop', {}],
+  ]);
+  for (const status of ['delivered', 'sending', 7])
+    t.equal(await codeOf(ask(host, 'deliveries.drop', { status })), 'params-missing');
+});
+
 t.test('CLI-5 · what the history lacks has its code, and what it has is complete', async (t) => {
   const stopped: string[] = [];
   const host = hostOf(t, {

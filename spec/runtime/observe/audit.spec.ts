@@ -67,17 +67,19 @@ t.test(
   'SEC-1 · what changes nothing and what has a record of its own have no row, and no row has a text',
   async (t) => {
     const { audit, rows } = stage(t, () => 0);
+    const at = '1970-01-01T00:00:00.000Z';
     for (const [method, params] of [
       ['runs.list', {}],
       ['mcp.call', { name: 'x' }],
       ['made.up', {}],
       ['mcp.add', { name: 'x', dry: true }],
       ['webhook.replay', { id: 'e1', dry: true, force: false, payload: 'a text', secret: 's3cret' }],
+      ['runs.cancel', { all: true, since: at, limit: 5 }],
     ] as const)
       audit.add(atTerminal, { method, params });
 
-    const at = '1970-01-01T00:00:00.000Z';
     t.same(await rows(), [
+      { at, ...atTerminal, what: 'cancelled a run', method: 'runs.cancel', on: { all: true, since: at } },
       { at, ...atTerminal, what: 'replayed an event', method: 'webhook.replay', on: { id: 'e1', dry: true } },
     ]);
   },
