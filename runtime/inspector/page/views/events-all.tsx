@@ -79,8 +79,8 @@ export function ActOnAll({ q, range }: { readonly q: string; readonly range: str
         >
           <p>
             {isCancel
-              ? 'Nothing of them is delivered, also of those in progress. Runs that come later are left. Their events can be replayed.'
-              : 'Each is processed once more as a new event, the oldest first: agents run, and responses are delivered. Left out are events that were replayed before, and those whose response can be sent again from Failures.'}
+              ? 'They deliver nothing, even those in progress. Runs that come later are not cancelled. The events can be replayed.'
+              : 'Each is processed once more as a new event, the oldest first: agents run, and responses are delivered. Events that were replayed before are left out, and so are those whose response can be sent again from Failures.'}
           </p>
         </Confirm>
       ) : null}
@@ -89,7 +89,7 @@ export function ActOnAll({ q, range }: { readonly q: string; readonly range: str
 }
 
 function say(done: string, left: number, why = ''): void {
-  announce(left === 0 ? done : `${done} ${left} could not be: ${why}`, left > 0);
+  announce(left === 0 ? done : `${done} ${left} others were refused: ${why}`, left > 0);
 }
 
 /** What can be acted on: the only status, and the rest of the choice; undefined if there are other parts. */
