@@ -13,24 +13,22 @@ type Routes = Settings['webhook']['routes'];
 
 const maxNamed = 3;
 
+type Profiles = ReadonlyMap<string, { readonly settings: Pick<Settings, 'servers' | 'agent' | 'webhook'> }>;
+
 /** The hints on the routes of all profiles, as non-empty texts. */
-export function hintsOf(
-  profiles: ReadonlyMap<string, { readonly settings: Pick<Settings, 'servers' | 'agent' | 'webhook'> }>,
-): readonly string[] {
-  const enabled = [...profiles.values()]
-    .flatMap(({ settings }) => settings.webhook.routes)
-    .filter(({ route }) => route.enabled);
+export function hintsOf(profiles: Profiles): readonly string[] {
+  const enabled = enabledRoutes(profiles);
   const onTools = [...profiles].flatMap(([name, { settings }]) =>
     hintOnTools(
       settings,
       enabled.filter(({ route }) => route.profile === name),
     ),
   );
-  return [
-    ...onTools,
-    ...hintsOnSecrets(enabled),
-    ...hintsOnHeld(profiles.get(defaultProfile)?.settings.agent, enabled),
-  ];
+  return [...onTools, ...hintsOnSecrets(enabled), ...hintsOnHeld(profiles)];
+}
+
+function enabledRoutes(profiles: Profiles): Routes {
+  return [...profiles.values()].flatMap(({ settings }) => settings.webhook.routes).filter(({ route }) => route.enabled);
 }
 
 /** One hint for all routes that run an agent without `toolsets` although servers are enabled. */
@@ -46,9 +44,10 @@ function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, ro
 }
 
 /** Runs that wait for a person to raise `concurrency`: of all routes, or of some. */
-function hintsOnHeld(agent: Settings['agent'] | undefined, routes: Routes): readonly string[] {
-  if (agent?.concurrency === 0) return ['agent.concurrency is 0: events are accepted, and their runs wait'];
-  const held = routes
+export function hintsOnHeld(profiles: Profiles): readonly string[] {
+  if (profiles.get(defaultProfile)?.settings.agent.concurrency === 0)
+    return ['agent.concurrency is 0: events are accepted, and their runs wait'];
+  const held = enabledRoutes(profiles)
     .filter(({ route }) => route.concurrency === 0 && !route.deliverOnly)
     .map(({ route }) => placeOf(route));
   if (held.length === 0) return [];

@@ -8,6 +8,7 @@ import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { createJobsStore } from '../../actors/cron/jobs.store.ts';
 import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
+import { hintsOnHeld } from '../../machines/config/hints.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { restOf } from '../../machines/cron/job.ts';
 import { outlookOf } from '../cron/job-outlook.ts';
@@ -61,8 +62,19 @@ export function checkConfig({ home, paths, diagnostics, gateway }: Examined): re
       }
     }
   }
-  findings.push(...refusedBy(gateway), ...waitingFor(gateway));
+  findings.push(...refusedBy(gateway), ...waitingFor(gateway), ...heldIn(home));
   return findings.length > 0 ? findings : [good('no findings')];
+}
+
+/** Runs that a person holds, perhaps for longer than was meant. */
+function heldIn({ profiles }: Examined['home']): readonly Finding[] {
+  return hintsOnHeld(profiles).map((what) => ({
+    level: 'warning',
+    code: 'runs-held',
+    place: 'config.yaml',
+    what,
+    cure: 'raise it, or take it out, and they begin',
+  }));
 }
 
 /** Settings that only a start reads. */

@@ -28,6 +28,7 @@ export const findingCodes = [
   'config-finding',
   'config-refused',
   'restart-needed',
+  'runs-held',
   'not-checked',
   'subscription-finding',
   'cron-finding',

@@ -99,6 +99,14 @@ t.test('CFG-2 · CLI-2 · the findings are those of the running gateway, whose e
   t.end();
 });
 
+t.test('DIS-3 · CLI-2 · runs that are held are a warning', (t) => {
+  const held = checkConfig(examined(t, { 'config.yaml': 'agent: {concurrency: 0}\n' }));
+  t.match(troubles(held), [
+    { level: 'warning', code: 'runs-held', what: /^agent\.concurrency is 0: .* their runs wait$/ },
+  ]);
+  t.end();
+});
+
 const daily = { schedule: '0 9 * * *', prompt: 'p' };
 
 t.test('CRN-1 · CLI-2 · a job that is never fired is reported, with the command that takes it away', (t) => {
