@@ -4,7 +4,7 @@
  * @see TRU-3, SRV-1, SEC-7 and CLI-4 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import { inQuotes, shownJson, withoutGaps, wordsOfServer } from '../../machines/base/shown-json.ts';
 import { choicesOf, type FormChoice } from '../../machines/mcp/elicitation-values.ts';
 import type { ApprovalDetail } from '../../runtime/control/contract/approvals.ts';
@@ -85,8 +85,9 @@ async function fillIn({ server, message, detail }: ApprovalDetail, ports: Questi
     const shown = choices.slice(0, maxChoices);
     for (const [index, choice] of shown.entries()) screen.say(`    ${index + 1}. ${quoted(choice.title)}`);
     if (choices.length > maxChoices) screen.set(`${choices.length - maxChoices} more choices are not shown`);
-    const isNeeded = needed.includes(name);
-    const hint = `(${isList ? 'several: 1, 2; ' : ''}empty: ${isNeeded ? 'decline' : 'leave out'})`;
+    const isNeeded = needed.includes(name) && known.default === undefined;
+    const empty = isNeeded ? 'decline' : defaultWords(known.default, choices);
+    const hint = `(${isList ? 'several: 1, 2; ' : ''}empty: ${empty})`;
     const line = await lines.answer(`  ${quoted(String(known.title ?? name))} ${hint} `, signal);
     if (line === undefined) return undefined;
     if (line.trim() === '') {
@@ -96,6 +97,14 @@ async function fillIn({ server, message, detail }: ApprovalDetail, ports: Questi
     values[name] = readField(line.trim(), known, choices);
   }
   return { grant: true, values };
+}
+
+/** What an empty line means: the gateway sends a field's default, by the titles of its choices here. */
+function defaultWords(value: Json | undefined, choices: readonly FormChoice[]): string {
+  if (value === undefined) return 'leave out';
+  const titleOf = (one: Json): string =>
+    quoted(choices.find((choice) => choice.value === one)?.title ?? scalarText(one));
+  return Array.isArray(value) ? value.map(titleOf).join(', ') || 'none' : titleOf(value);
 }
 
 /** Quotes text of the asking server, so that it cannot pose as part of the question (SEC-7). */

@@ -113,3 +113,19 @@ t.test('SRV-1 · CLI-4 · a choice is given by number, title or value, and sever
   t.match(shown, /1\. “Red”\n {4}2\. “Green”/);
   t.match(prompts[1], /several: 1, 2; empty: decline/);
 });
+
+t.test('SRV-1 · CLI-4 · an empty line sends the default of a field, which is shown before', async (t) => {
+  const properties = {
+    force: { type: 'boolean', default: true },
+    colour: { type: 'string', enum: ['#f00'], enumNames: ['Red'], default: '#f00' },
+    tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, default: ['a', 'b'] },
+    none: { type: 'array', items: { type: 'string', enum: ['a'] }, default: [] },
+  };
+  const form = { ...call, kind: 'form', detail: { type: 'object', properties, required: ['force'] } };
+  const { told, prompts } = await ask(form, '', '', '', '');
+  t.same(
+    prompts.map((prompt) => /empty: (.*)\) $/.exec(prompt)?.[1]),
+    ['“true”', '“Red”', '“a”, “b”', 'none'],
+  );
+  t.same(told, [{ id: 'q1', by: 'chat', grant: true, values: {} }]);
+});
