@@ -12,7 +12,7 @@ import {
   InsufficientScopeError,
   ProtocolError,
 } from '@modelcontextprotocol/client';
-import { defined, type JsonObject } from '../../machines/base/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import {
   type ConnectFailure,
   isSessionExpiry,
@@ -20,6 +20,7 @@ import {
   statelessRevision,
 } from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
+import { withPlainForm, withPlainForms } from '../../machines/mcp/plain-form.ts';
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
@@ -138,6 +139,7 @@ async function attemptOnce(
     opened.putBefore([
       boundMessages(opened.transport, handshake, () => accepted),
       readNulls,
+      readForms,
       ...(handshake === 'discover' ? [completeResults] : []),
       ended ?? {},
     ]);
@@ -247,6 +249,15 @@ const completeResults: Handler = {
 const readNulls: Handler = {
   receive(message, extra, next) {
     if ('result' in message) message.result = withoutNulls((message.result ?? {}) as JsonObject);
+    next(message, extra);
+  },
+};
+
+/** The SDK would refuse a form whose way of writing differs from the protocol's, and no person would see it. */
+const readForms: Handler = {
+  receive(message, extra, next) {
+    if ('result' in message) message.result = withPlainForms(message.result as JsonObject);
+    else if ('method' in message && isJsonObject(message.params)) message.params = withPlainForm(message.params);
     next(message, extra);
   },
 };

@@ -26,7 +26,8 @@ type Reading = { readonly value: Json } | { readonly wrong: string };
 /** Choices that a finding names. */
 const maxListed = 20;
 
-const formats: Readonly<Record<string, (text: string) => boolean>> = {
+/** The formats that texts of a form may have. */
+export const textFormats: Readonly<Record<string, (text: string) => boolean>> = {
   email: (text) => /^[^\s@]+@[^\s@]+$/.test(text),
   uri: (text) => URL.canParse(text),
   date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(timeMs(text)),
@@ -98,8 +99,9 @@ function readText(value: Json, schema: JsonObject): Reading {
   const length = [...value].length;
   if (length < limit(schema.minLength, 0)) return { wrong: `takes at least ${schema.minLength} characters` };
   if (length > limit(schema.maxLength, length)) return { wrong: `takes at most ${schema.maxLength} characters` };
-  const format = typeof schema.format === 'string' && Object.hasOwn(formats, schema.format) ? schema.format : undefined;
-  if (format !== undefined && formats[format]?.(value) === false)
+  const format =
+    typeof schema.format === 'string' && Object.hasOwn(textFormats, schema.format) ? schema.format : undefined;
+  if (format !== undefined && textFormats[format]?.(value) === false)
     return { wrong: `takes ${format === 'email' ? 'an' : 'a'} ${format}` };
   return { value };
 }

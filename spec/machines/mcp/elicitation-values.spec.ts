@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Json, JsonObject } from '../../../machines/base/json.ts';
 import { checkElicitationValues } from '../../../machines/mcp/elicitation-values.ts';
+import { withPlainForm, withPlainForms } from '../../../machines/mcp/plain-form.ts';
 import { fc } from '../../support/property.ts';
 
 const string = { type: 'string' };
@@ -140,11 +141,60 @@ t.test('SRV-1 · every finding is reported, not only the first', (t) => {
   t.end();
 });
 
+t.test(
+  'SRV-1 · FLT-4 · an optional field may be written as one that may be null, in a form without a type too',
+  (t) => {
+    const nothing = { type: 'null' };
+    const rows: readonly (readonly [Json, Json])[] = [
+      [
+        { title: 'A', anyOf: [{ type: 'string', maxLength: 3 }, nothing], default: null },
+        { type: 'string', maxLength: 3, title: 'A' },
+      ],
+      [
+        { oneOf: [nothing, { type: 'boolean' }], default: true },
+        { type: 'boolean', default: true },
+      ],
+      [{ anyOf: [{ type: 'string', enum: ['x'] }, nothing] }, { type: 'string', enum: ['x'] }],
+      [
+        { type: ['integer', 'null'], minimum: 1 },
+        { type: 'integer', minimum: 1 },
+      ],
+      [{ type: 'string', format: 'password' }, { type: 'string' }],
+      [
+        { type: 'string', format: 'email' },
+        { type: 'string', format: 'email' },
+      ],
+      ...[
+        { oneOf: [{ const: 'a', title: 'A' }] },
+        { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+        { anyOf: [nothing] },
+        { type: ['null'] },
+        'text',
+        null,
+      ].map((odd): readonly [Json, Json] => [odd, odd]),
+    ];
+    for (const [field, plain] of rows) {
+      const requestedSchema = { type: 'object', properties: { field: plain }, required: [] };
+      const asked = withPlainForm({ message: 'Hi', requestedSchema: { properties: { field }, required: [] } });
+      t.strictSame(asked, { message: 'Hi', requestedSchema }, JSON.stringify(field));
+      const params = { requestedSchema: { properties: { field } } };
+      const result = withPlainForms({ inputRequests: { a: { method: 'elicitation/create', params }, b: null } });
+      t.match(result, {
+        inputRequests: { a: { params: { requestedSchema: { properties: { field: plain } } } }, b: null },
+      });
+    }
+    t.strictSame(withPlainForm({ requestedSchema: {} }), { requestedSchema: { type: 'object', properties: {} } });
+    t.strictSame(withPlainForm({ requestedSchema: { properties: 1 } }), { requestedSchema: { properties: 1 } });
+    t.end();
+  },
+);
+
 t.test('SRV-1 · any form and any values have a verdict, and no prototype is touched', (t) => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.dictionary(fc.string(), fc.jsonValue()), (schema, values) => {
       const given = values as JsonObject;
       checkElicitationValues({ properties: schema } as JsonObject, given);
+      withPlainForms({ inputRequests: { a: { params: withPlainForm({ requestedSchema: { properties: given } }) } } });
       checkElicitationValues({ properties: given, required: schema } as JsonObject, given);
       return checkElicitationValues(schema as Json, given).kind !== undefined;
     }),

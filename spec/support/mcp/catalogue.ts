@@ -21,6 +21,9 @@ export type Question =
   | { readonly kind: 'url'; readonly message: string; readonly url: string }
   | { readonly kind: 'sampling'; readonly text: string };
 
+/** A field that need not be filled in, as Python's SDK writes it; the types of the protocol have no such field. */
+export const optionalText = { anyOf: [{ type: 'string' }, { type: 'null' }], default: null } as never;
+
 /** What a tool may do while it runs. */
 export interface Call {
   readonly signal: AbortSignal;

@@ -22,6 +22,7 @@ import {
   greeting,
   listedResources,
   listTools,
+  optionalText,
   type PeerWork,
   prompts,
   type Question,
@@ -80,7 +81,10 @@ function ask(extra: Extra, question: Question): Promise<unknown> {
           method: 'elicitation/create',
           params: {
             message: question.message,
-            requestedSchema: { type: 'object', properties: { [question.field]: { type: 'string' } } },
+            requestedSchema: {
+              type: 'object',
+              properties: { [question.field]: { type: 'string' }, note: optionalText },
+            },
           },
         },
         ElicitResultSchema,

@@ -8,6 +8,7 @@ import {
   greeting,
   listedResources,
   listTools,
+  optionalText,
   type PeerWork,
   prompts,
   type Question,
@@ -83,7 +84,7 @@ function requestFor(question: Question): InputRequest {
     case 'form':
       return inputRequired.elicit({
         message: question.message,
-        requestedSchema: { type: 'object', properties: { [question.field]: { type: 'string' } } },
+        requestedSchema: { type: 'object', properties: { [question.field]: { type: 'string' }, note: optionalText } },
       });
     case 'url':
       return inputRequired.elicitUrl({ message: question.message, url: question.url });
