@@ -1,19 +1,10 @@
 /**
  * Adapts the SDK's transports to its client, by handlers between the two in one order: a stream that ends without the
- * answer to its request is reported, so that the call need not time out, and messages are delivered one per turn. A JSON
- * answer need not be strict. Of a message only its own members are read.
+ * answer to its request is reported, so that the call need not time out, and messages are delivered one per turn.
  * @see TRU-2, SRV-3 and FLT-4 in docs/specification.md
  */
 
-import {
-  type FetchLike,
-  type JSONRPCMessage,
-  SdkError,
-  SdkErrorCode,
-  type Transport,
-} from '@modelcontextprotocol/client';
-import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
-import { messageWithoutNulls } from '../../machines/mcp/without-nulls.ts';
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 
 /** Outside the range that JSON-RPC reserves for servers; recognized when the error of a call or a connect is read. */
 export const streamEndedCode = -32_098;
@@ -130,59 +121,6 @@ export function deliverInTurn(transport: Transport): Handler {
       turn = turn.then(() => next(message, extra)).catch((thrown: unknown) => transport.onerror?.(thrown as Error));
     },
   };
-}
-
-/**
- * The SDK refuses a JSON answer with a member that is `null`, or a result whose `_meta` is no object, before any handler
- * sees it, and one with another id ends no request, which would wait until its timeout.
- */
-export function readPlainAnswers(fetch: FetchLike): FetchLike {
-  return async (url, init) => {
-    const answer = await fetch(url, init);
-    const read = answer.json.bind(answer);
-    return Object.assign(answer, { json: async () => answering(init?.body, plainAnswer(await read())) });
-  };
-}
-
-/** Messages of one batch: the client reads all of them in one turn. */
-const maxTogether = 1_000;
-
-function plainAnswer(given: unknown): unknown {
-  if (Array.isArray(given)) {
-    if (given.length > maxTogether) throw new Error(`answers with a batch of more than ${maxTogether} messages`);
-    return given.map(plainAnswer);
-  }
-  if (!isJsonObject(given)) return given;
-  const answer = messageWithoutNulls(given);
-  const { result } = answer;
-  if (!isJsonObject(result) || result._meta === undefined || isJsonObject(result._meta)) return answer;
-  const { _meta, ...rest } = result;
-  return { ...answer, result: rest };
-}
-
-/**
- * An error with another id, or without one, can only be about the message that was posted. A result with another id may be
- * that of another request.
- */
-function answering(posted: RequestInit['body'], given: unknown): unknown {
-  const messages: readonly unknown[] = Array.isArray(given) ? given : [given];
-  const answers = messages.filter(isJsonObject).filter(({ method }) => method === undefined);
-  if (typeof posted !== 'string' || answers.some(({ id = null }) => hasId(posted, id))) return given;
-  // What is no message is refused by the SDK.
-  if (!messages.every((message) => isJsonObject(message) && message.jsonrpc === '2.0')) return given;
-  const { id = null } = JSON.parse(posted) as JsonObject;
-  if (answers.some((answer) => String(answer.id) === String(id))) return given;
-  const error = answers.find((answer) => isJsonObject(answer.error));
-  if (error !== undefined) return messages.map((message) => (message === error ? { ...error, id } : message));
-  const ids = answers.map((answer) => JSON.stringify(answer.id ?? null)).join(', ');
-  const words = ids === '' ? 'it answers nothing' : `it has the id ${ids}, not that of the request`;
-  throw new SdkError(SdkErrorCode.InvalidResult, words);
-}
-
-/** Whether a request has the id, without parsing it: our own begin with it, and those of the SDK's client end with it. */
-function hasId(posted: string, id: Json): boolean {
-  const written = `"jsonrpc":"2.0","id":${JSON.stringify(id)}`;
-  return posted.startsWith(`{${written},`) || posted.endsWith(`,${written}}`);
 }
 
 /** Our messages have the method before the params, so the first match is the method of the message itself. */

@@ -245,10 +245,11 @@ const completeResults: Handler = {
   },
 };
 
-/** A member of a result that is `null` counts as absent, and a result that is `null` as empty; the SDK would refuse both. */
+/** A member that is `null` counts as absent, and a result that is `null` as empty; the SDK would refuse both. */
 const readNulls: Handler = {
   receive(message, extra, next) {
     if ('result' in message) message.result = withoutNulls((message.result ?? {}) as JsonObject);
+    else if ('method' in message && isJsonObject(message.params)) message.params = withoutNulls(message.params);
     next(message, extra);
   },
 };

@@ -14,12 +14,13 @@ import {
 import type { HttpPlan, ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { createPublicReach, type PublicReachPorts } from '../oauth/public-reach.ts';
 import type { Logger } from '../ports.ts';
-import { lineUp, type PutBefore, readPlainAnswers } from './adapt-transport.ts';
+import { lineUp, type PutBefore } from './adapt-transport.ts';
 import { NotMcpFailure } from './connect-errors.ts';
 import type { ProxyEnv } from './env-proxy.ts';
 import { createFloodMeter } from './flood-meter.ts';
 import { createServerFetch } from './http-fetch.ts';
 import { createPageBounds } from './page-bounds.ts';
+import { readPlainAnswers } from './plain-answers.ts';
 import { preflight } from './preflight.ts';
 import { createStdioTransport } from './stdio-transport.ts';
 import { readTlsFiles } from './tls-files.ts';

@@ -7,6 +7,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { textFormats } from './elicitation-values.ts';
+import { withoutNulls } from './without-nulls.ts';
 
 /** The params of a request with the form in the protocol's way of writing; the same object if they have none. */
 export function withPlainForm(params: JsonObject): JsonObject {
@@ -28,12 +29,12 @@ export function withPlainForms(result: JsonObject): JsonObject {
 function plainForm({ properties = {}, ...rest }: JsonObject): JsonObject {
   if (!isJsonObject(properties)) return { properties, ...rest };
   const fields = Object.entries(properties).map(([name, field]): [string, Json] => [name, plainField(field)]);
-  return { type: 'object', ...rest, properties: Object.fromEntries(fields) };
+  return { type: 'object', ...withoutNulls(rest), properties: Object.fromEntries(fields) };
 }
 
 function plainField(given: Json): Json {
   if (!isJsonObject(given)) return given;
-  const { format, default: value = null, ...field } = withoutNullType(given);
+  const { format, default: value = null, ...field } = withoutNullType(withoutNulls(given));
   const isKnown = typeof format === 'string' && Object.hasOwn(textFormats, format);
   return { ...field, ...(isKnown && { format }), ...(value !== null && { default: value }) };
 }

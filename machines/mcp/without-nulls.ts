@@ -37,8 +37,8 @@ const objects: ReadonlySet<string> = new Set([
   'properties',
   'serverInfo',
 ]);
-/** Members that may be `null`: keywords of a schema, and a result. */
-const values: ReadonlySet<string> = new Set(['const', 'default', 'structuredContent']);
+/** Members that may be `null`: keywords of a schema, a result, and what a server logs. */
+const values: ReadonlySet<string> = new Set(['const', 'data', 'default', 'structuredContent']);
 
 /** Levels of parts in parts; a server may write more. */
 const deepest = 4;

@@ -4,7 +4,6 @@ import {
   deliverInTurn,
   type Handler,
   lineUp,
-  readPlainAnswers,
   reportEndedStreams,
   streamEndedCode,
 } from '../../../actors/mcp/adapt-transport.ts';
@@ -145,21 +144,4 @@ t.test('SRV-3 · a client that fails at one message is given the next', async (t
 
   t.same(errors, ['cannot read it']);
   t.same(seen, [response]);
-});
-
-t.test('LIF-13 · TRU-2 · a JSON answer is that of its request, and loses no message beside it', async (t) => {
-  const message = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' };
-  const error = { code: -32_000, message: 'No disk' };
-  const answer = { jsonrpc: '2.0', id: 7, result: {} };
-  const read = async (given: unknown, posted: object = request): Promise<unknown> => {
-    const fetch = readPlainAnswers(async () => new Response(JSON.stringify(given)));
-    return [await (await fetch('http://peer', { method: 'POST', body: JSON.stringify(posted) })).json()].flat();
-  };
-  for (const given of [answer, { ...answer, id: '7' }, [message, { ...answer, id: 1 }, answer]]) {
-    t.same(await read(given), [given].flat());
-    t.same(await read(given, { method: 'tools/call', params: {}, jsonrpc: '2.0', id: 7 }), [given].flat());
-  }
-  for (const id of [null, 'x', 1])
-    t.same(await read([message, { jsonrpc: '2.0', id, error }]), [message, { jsonrpc: '2.0', id: 7, error }]);
-  for (const given of [[], message, { ...answer, id: 1 }, { ...answer, id: null }]) await t.rejects(read(given));
 });

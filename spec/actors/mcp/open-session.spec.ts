@@ -80,6 +80,8 @@ t.test('ERA-1 · ERA-3 · a message may write null for a member that it does not
     },
     'tools/list': { tools: [{ name: 'well', inputSchema: { type: 'object' } }] },
   };
+  const params = { level: 'warning', logger: null, data: 'It says', _meta: null };
+  const log = { jsonrpc: '2.0', method: 'notifications/message', params };
   const peer = await jsonPeer(t, ({ id, method }) => {
     const result = results[method] ?? null;
     const error = result === null ? { code: -32_601, message: 'Method not found' } : null;
@@ -93,15 +95,33 @@ t.test('ERA-1 · ERA-3 · a message may write null for a member that it does not
       if (id === undefined) return;
       const result = results[method] ?? null;
       const error = result === null ? { code: -32601, message: 'Method not found' } : null;
+      console.log(${JSON.stringify(JSON.stringify(log))});
       console.log(JSON.stringify({ jsonrpc: '2.0', id, method: null, params: null, result, error }));
     });`;
-  const entries: readonly JsonObject[] = [{ ...peer }, { command: process.execPath, args: ['-e', script] }];
+  const { url } = await listenHttp(t, async (request, response) => {
+    const { id, method } = JSON.parse((await text(request)) || '{}') as {
+      readonly id?: number;
+      readonly method: string;
+    };
+    if (id === undefined) return void response.writeHead(request.method === 'POST' ? 202 : 405).end();
+    const result = results[method] ?? null;
+    const error = result === null ? { code: -32_601, message: 'Method not found' } : null;
+    const answer = { jsonrpc: '2.0', id: result === null ? null : id, method: null, result, error };
+    const stream = [log, answer].map((message) => `data: ${JSON.stringify(message)}\n\n`).join('');
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).end(stream);
+  });
+  const entries: readonly JsonObject[] = [
+    { ...peer },
+    { url, skip_preflight: true },
+    { command: process.execPath, args: ['-e', script] },
+  ];
   for (const entry of entries) {
     const { session, listing, facts } = await opened(t, entry);
     t.equal(listing.tools.length, 1);
     t.match(await session.call('well', {}), { kind: 'refused', rpc: { code: -32_601 } });
     t.equal(await session.ping(), undefined);
     t.same(facts.closed, []);
+    if (entry.url !== peer.url) t.match(facts.logged[0], /It says/);
   }
 });
 
