@@ -21,6 +21,7 @@ import {
 } from '../../machines/mcp/connect-failure.ts';
 import { type FailedAttempt, firstAttempt, type Handshake, nextAttempt } from '../../machines/mcp/era.ts';
 import { withPlainForm, withPlainForms } from '../../machines/mcp/plain-form.ts';
+import { plainHandshake } from '../../machines/mcp/plain-handshake.ts';
 import { rootsAnswer } from '../../machines/mcp/server-request.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
@@ -248,7 +249,7 @@ const completeResults: Handler = {
 /** A member that is `null` counts as absent, and a result that is `null` as empty; the SDK would refuse both. */
 const readNulls: Handler = {
   receive(message, extra, next) {
-    if ('result' in message) message.result = withoutNulls((message.result ?? {}) as JsonObject);
+    if ('result' in message) message.result = plainHandshake(withoutNulls((message.result ?? {}) as JsonObject));
     else if ('method' in message && isJsonObject(message.params)) message.params = withoutNulls(message.params);
     next(message, extra);
   },

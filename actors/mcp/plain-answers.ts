@@ -17,7 +17,7 @@ export function readPlainAnswers(fetch: FetchLike): FetchLike {
       return new Response(answer.body.pipeThrough(plainEvents(init?.body)), answer);
     }
     const read = answer.json.bind(answer);
-    return Object.assign(answer, { json: async () => answering(init?.body, plainMessage(await read())) });
+    return Object.assign(answer, { json: async () => answering(init?.body, plainAnswer(await read())) });
   };
 }
 
@@ -37,38 +37,32 @@ function plainEvents(posted: RequestInit['body']): TransformStream<Uint8Array, U
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 /** What a message may have that the SDK refuses, or a text that looks like it. */
-const odd = /"(?:id|method|params|result|error|_meta)"\s*:\s*(?:null|\[\s*\])/;
+const odd = /"(?:id|method|params|result|error)"\s*:\s*(?:null|\[\s*\])|"_meta"\s*:\s*[^{\s]/;
 
 function plainLines(lines: Buffer, posted: RequestInit['body']): Buffer {
   if (!odd.test(lines.toString('latin1'))) return lines;
   const plain = lines.toString().replace(/^data:([^\r\n]*)/gm, (line, data: string) => {
     const message = odd.test(data) ? parseObject(data) : undefined;
-    return message === undefined ? line : `data:${JSON.stringify(ofRequest(posted, plainMessage(message)))}`;
+    return message === undefined ? line : `data:${JSON.stringify(ofRequest(posted, messageWithoutNulls(message)))}`;
   });
   return Buffer.from(plain);
 }
 
 /** An error without an id on the stream of a request can only be about it. */
-function ofRequest(posted: RequestInit['body'], message: unknown): unknown {
-  if (!isJsonObject(message) || !isJsonObject(message.error) || (message.id ?? null) !== null) return message;
+function ofRequest(posted: RequestInit['body'], message: JsonObject): JsonObject {
+  if (!isJsonObject(message.error) || (message.id ?? null) !== null) return message;
   return { ...message, id: idOf(posted) };
 }
 
 /** Messages of one batch: the client reads all of them in one turn. */
 const maxTogether = 1_000;
 
-function plainMessage(given: unknown): unknown {
+function plainAnswer(given: unknown): unknown {
   if (Array.isArray(given)) {
     if (given.length > maxTogether) throw new Error(`answers with a batch of more than ${maxTogether} messages`);
-    return given.map(plainMessage);
+    return given.map(plainAnswer);
   }
-  if (!isJsonObject(given)) return given;
-  const message = messageWithoutNulls(given);
-  const parts = ['result', 'params'].flatMap((key): [string, Json][] => {
-    const { _meta, ...part } = isJsonObject(message[key]) ? message[key] : {};
-    return _meta === undefined || isJsonObject(_meta) ? [] : [[key, part]];
-  });
-  return parts.length === 0 ? message : { ...message, ...Object.fromEntries(parts) };
+  return isJsonObject(given) ? messageWithoutNulls(given) : given;
 }
 
 /**

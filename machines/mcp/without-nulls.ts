@@ -61,18 +61,27 @@ export function withoutNulls(given: JsonObject, level = 0, within = ''): JsonObj
 }
 
 /**
- * Returns a message without what is `null` in itself, which the protocol permits only for the `id` of an answer. A `result`
- * counts as absent only beside an error. No member of a message is a list.
+ * Returns a message without what is `null` in itself, which the protocol permits only for the `id` of an answer, and
+ * without a `_meta` that is no object. A `result` counts as absent only beside an error. No member of a message is a list.
  */
 export function messageWithoutNulls(message: JsonObject): JsonObject {
+  if (!Object.values(message).some((value) => value === null || isEmptyList(value) || hasOddMeta(value)))
+    return message;
   const isKept = (key: string): boolean =>
     key === 'id' ? typeof message.method !== 'string' : key === 'result' && !isJsonObject(message.error);
-  if (!Object.values(message).some((value) => value === null || isEmptyList(value))) return message;
   return Object.fromEntries(
     Object.entries(message)
       .filter(([key, value]) => value !== null || isKept(key))
-      .map(([key, value]) => [key, isEmptyList(value) ? {} : value]),
+      .map(([key, value]) => [key, isEmptyList(value) ? {} : hasOddMeta(value) ? withoutMeta(value) : value]),
   );
+}
+
+function hasOddMeta(part: Json): part is JsonObject {
+  return isJsonObject(part) && part._meta !== undefined && !isJsonObject(part._meta);
+}
+
+function withoutMeta({ _meta, ...part }: JsonObject): JsonObject {
+  return part;
 }
 
 export function isEmptyList(value: Json | undefined): boolean {

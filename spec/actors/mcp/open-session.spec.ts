@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
+import { statelessRevision } from '../../../machines/mcp/connect-failure.ts';
 import { makeHome } from '../../support/home.ts';
 import { listenHttp } from '../../support/http-listener.ts';
 import { lentTime } from '../../support/lent-time.ts';
@@ -69,6 +70,31 @@ t.test('ERA-1 · what is null in the answer to a handshake counts as not given',
   const peer = listingPeer({ initialize: [answer], 'tools/list': [{ tools }] });
   const { listing } = await opened(t, peer);
   t.same(listing, { tools, capabilities: { tools: {} } });
+});
+
+t.test('FLT-4 · LIF-13 · a handshake may deviate in what it only says or switches on', async (t) => {
+  const said = {
+    capabilities: {
+      tools: { listChanged: 'yes' },
+      prompts: true,
+      logging: false,
+      experimental: { a: true, b: {} },
+      resources: { subscribe: true },
+    },
+    serverInfo: { version: 1, icons: [{ src: 'https://icons.test/a.png', sizes: '48x48' }] },
+    instructions: 5,
+    _meta: 3,
+  };
+  const tools = [{ name: 'well', inputSchema: { type: 'object' } }];
+  const capabilities = { tools: {}, prompts: {}, experimental: { b: {} }, resources: { subscribe: true } };
+  for (const [method, revision, handshake] of [
+    ['initialize', { protocolVersion: '2025-06-18' }, 'initialize'],
+    ['server/discover', { supportedVersions: [statelessRevision] }, 'discover'],
+  ] as const) {
+    const peer = listingPeer({ [method]: [{ ...revision, ...said }], 'tools/list': [{ tools }] });
+    const { listing } = await opened(t, peer, { handshake });
+    t.same(listing, { tools, capabilities }, method);
+  }
 });
 
 t.test('ERA-1 · ERA-3 · a message may write null for a member that it does not have', async (t) => {

@@ -42,7 +42,7 @@ t.test(
         data({ jsonrpc: '2.0', id: 7, result }),
       ],
       [data({ jsonrpc: '2.0', id: 8, result: [] }), data({ jsonrpc: '2.0', id: 8, result: {} })],
-      [data({ ...message, id: null, params: { data: null, _meta: [] } }), data(message)],
+      [data({ ...message, id: null, params: { data: null, _meta: 3 } }), data(message)],
       [data({ jsonrpc: '2.0', id: null, result: null, error }), data({ jsonrpc: '2.0', id: 7, error })],
     ];
     await fc.assert(
