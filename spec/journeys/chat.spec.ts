@@ -57,7 +57,9 @@ function replyTo({ body }: AskedModel): ModelReply {
   if (text.includes('ask')) return calls('clarify', { question: 'Which color?', choices: ['red', 'blue'] });
   if (text.includes('slow')) return { kind: 'silent', text: 'I begin ' };
   if (text.includes('bad')) return { kind: 'status', status: 401 };
-  return { kind: 'says', text: `You said \u001b[31m${String(last.content)}` };
+  // With a mark for the endpoint's cache, the text is in a block.
+  const [, said = ''] = /"text":"([^"]*)"/.exec(text) ?? [];
+  return { kind: 'says', text: `You said \u001b[31m${said || String(last.content)}` };
 }
 
 function calls(name: string, args: JsonObject): ModelReply {
