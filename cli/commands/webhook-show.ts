@@ -40,7 +40,7 @@ function formatRoute({ out, gateway }: CommandContext, { definition: route, ...r
     ['Script', route.script && `${route.script}, for at most ${route.scriptTimeoutMs / 1_000} s`],
     ['Batch', coalesce && formatBatch(coalesce)],
     ['Leads to', leadsTo(route)],
-    ['At once', concurrency === undefined ? undefined : counted(concurrency, 'run')],
+    ['At once', concurrency === undefined || route.deliverOnly ? undefined : counted(concurrency, 'run')],
     ['Skills', route.skills.join(', ')],
     ['Toolsets', route.toolsets && (route.toolsets.join(', ') || 'none')],
     [

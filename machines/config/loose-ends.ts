@@ -125,6 +125,7 @@ export function looseEnds({ route, secret }: RouteWithSecret, world: RouteWorld)
     ...looseSkills(route, world),
     ...looseFields(route),
     ...looseWindow(route),
+    ...looseConcurrency(route),
     ...looseLists(route, world),
     ...looseTarget(route, world),
     ...looseNotice(route, world),
@@ -277,6 +278,13 @@ function looseWindow({ coalesce }: Route): EntryFinding[] {
   return [{ path: ['coalesce'], message, code: 'coalesce-window' }];
 }
 
+/** A limit of runs, of which there are none: with 0 a person believes the deliveries to be held (DIS-3). */
+function looseConcurrency({ concurrency, deliverOnly }: Route): EntryFinding[] {
+  if (concurrency === undefined || !deliverOnly) return [];
+  const message = 'sets concurrency, which has no effect with deliver_only, since no agent runs; drop one of them';
+  return [{ path: ['concurrency'], message, code: 'concurrency-unused' }];
+}
+
 function fieldsIn(held: Json, path: ConfigPath): EntryFinding[] {
   if (Array.isArray(held)) return held.flatMap((one, index) => fieldsIn(one, [...path, index]));
   if (!isJsonObject(held)) return [];
@@ -285,11 +293,14 @@ function fieldsIn(held: Json, path: ConfigPath): EntryFinding[] {
 }
 
 function fieldAt(field: string, path: ConfigPath): EntryFinding[] {
-  if (!/^\{.+\}$|^\$\.|\[\d+\]/.test(field)) return [];
-  // A form may have such a name, for example `items[0]`.
-  const unless = /^[{$]/.test(field) ? '' : ', unless the payload is a form that has it';
-  const message = `reads the field "${field}" as one name; write "${dotted(field.replace(/^\{|\}$|^\$\./g, ''))}"${unless}`;
-  return [{ path, message, code: 'field-syntax' }];
+  const isOfAll = /(?:^|\.)\*(?:\.|$)|\[\*?\]/.test(field);
+  if (!isOfAll && !/^\{.+\}$|^\$\.|\[\d+\]/.test(field)) return [];
+  // A form may have such a name, for example `items[0]` or `items[]`.
+  const unless = /^[{$]|\*/.test(field) ? '' : ', unless the payload is a form that has it';
+  const cure = isOfAll
+    ? 'let a script look at all items of a list'
+    : `write "${dotted(field.replace(/^\{|\}$|^\$\./g, ''))}"`;
+  return [{ path, message: `reads the field "${field}" as one name; ${cure}${unless}`, code: 'field-syntax' }];
 }
 
 /** `labels[0].name` as `labels.0.name`. */
