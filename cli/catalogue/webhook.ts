@@ -319,9 +319,15 @@ export const webhookRows: Rows = {
   'events list': sameAs('events', listEvents, [['events list --json', 'the newest fifty, for scripts']]),
   'events show <id:delivery>': {
     help: 'Show one event with its payload and outcome.',
-    flags: [route, ofProfile, json],
+    flags: [
+      { name: 'wait', help: 'Wait until it has ended; exits with 1 unless it was delivered.' },
+      route,
+      ofProfile,
+      json,
+    ],
     examples: [
       ['events show 8f2c-1', 'one by the id that its sender gave'],
+      ['events show 8f2c-1 --wait --json', 'its outcome, once there is one'],
       ['events show latest', 'the newest'],
     ],
     needsGateway: true,

@@ -5,7 +5,6 @@
  */
 
 import { readFileSync, rmSync } from 'node:fs';
-import { setTimeout as wait } from 'node:timers/promises';
 import { indentedJson } from '../../machines/base/indented-json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { replayedStatuses } from '../../machines/base/status.ts';
@@ -26,8 +25,7 @@ import { makeDraft, openEditor } from '../editor.ts';
 import { counted } from '../labelled.ts';
 import { showSweep } from '../listing.ts';
 import { oneLine, plain, printJson } from '../terminal.ts';
-
-const pollMs = 500;
+import { endOfEvent } from './events.ts';
 
 export async function replayEvent(context: CommandContext): Promise<ExitCode> {
   const all = hasFlag(context, 'all');
@@ -46,7 +44,7 @@ export async function replayEvent(context: CommandContext): Promise<ExitCode> {
   const edit: ReplayEdit = { ...textFlags(context, 'event'), ...(hasFlag(context, 'dry') ? { dry: true } : {}) };
   const answer = await context.ask('webhook.replay', { ...askedEvent(context), ...asked, ...edit });
   const isTaken = answer.status >= 200 && answer.status < 300;
-  const ended = edit.dry && isTaken ? await endOf(context, answer.key) : undefined;
+  const ended = edit.dry && isTaken ? await endOfEvent(context, answer.key) : undefined;
   if (hasFlag(context, 'json')) {
     printJson(context, ended === undefined ? answer : { ...answer, response: ended.response ?? null });
   } else {
@@ -76,18 +74,6 @@ function allWords({ replayed, replayed_before: before, with_response: responded 
     ...(before === 0 ? [] : [`${before} ${were(before)} replayed before.`]),
     ...(responded === 0 ? [] : [`${responded} ${have(responded)}, for \`agent deliveries retry --all\`.`]),
   ].join(' ');
-}
-
-/** Waits until the run of a dry replay has ended; says each question that it waits for. */
-async function endOf(context: CommandContext, id: string): Promise<Result<'events.open'>> {
-  for (let said: string | undefined; ; ) {
-    const opened = await context.ask('events.open', { id });
-    if (opened.ended !== undefined) return opened;
-    if (opened.question !== undefined && opened.question !== said)
-      context.out.complain(`The run waits for a person: \`agent approvals show ${opened.question}\`.\n`);
-    said = opened.question;
-    await wait(pollMs);
-  }
 }
 
 interface NoPayload {

@@ -1,14 +1,17 @@
 /** `agent events …`: the received events, each with its outcome. @see DUR-2, CLI-5 and CLI-6 in docs/specification.md */
 
+import { setTimeout as wait } from 'node:timers/promises';
 import { formatQuery } from '../../machines/base/event-query.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import type { HistoryQuery } from '../../runtime/control/contract/choices.ts';
 import type { HistoryDetail, HistoryRow } from '../../runtime/control/contract/events.ts';
-import type { Ask } from '../../runtime/control/contract.ts';
+import type { Ask, Result } from '../../runtime/control/contract.ts';
 import { agentOf, askedEvent, type CommandContext, type ExitCode, hasFlag, refuse, textFlag } from '../context.ts';
 import { labelled, moment, reasonOf, routeOf, statusOf, titled, titledText } from '../labelled.ts';
 import { showList } from '../listing.ts';
 import { show } from '../terminal.ts';
+
+const pollMs = 500;
 
 export async function listEvents(context: CommandContext): Promise<ExitCode> {
   const text = textFlag(context, 'search');
@@ -61,9 +64,26 @@ async function search(ask: Ask, text: string, query: Partial<HistoryQuery>): Pro
   }
 }
 
+/** Exits with 1 after `--wait` unless the event was delivered, so that a script can go on by the code alone. */
 export async function showEvent(context: CommandContext): Promise<ExitCode> {
   const found = await context.ask('webhook.delivery', { ...askedEvent(context), handshake: true });
-  return show(context, found, () => formatEvent(context, found));
+  if (!hasFlag(context, 'wait')) return show(context, found, () => formatEvent(context, found));
+  await endOfEvent(context, found.key);
+  const ended = await context.ask('webhook.delivery', { id: found.key, handshake: true });
+  show(context, ended, () => formatEvent(context, ended));
+  return ended.status === 'delivered' ? 0 : 1;
+}
+
+/** Waits until nothing of an event is under way; says each question that its run waits for. */
+export async function endOfEvent(context: CommandContext, id: string): Promise<Result<'events.open'>> {
+  for (let said: string | undefined; ; ) {
+    const opened = await context.ask('events.open', { id });
+    if (opened.ended !== undefined) return opened;
+    if (opened.question !== undefined && opened.question !== said)
+      context.out.complain(`The run waits for a person: \`agent approvals show ${opened.question}\`.\n`);
+    said = opened.question;
+    await wait(pollMs);
+  }
 }
 
 /** The earlier `agent webhook deliveries`: lists, or shows one event if an id is given. */

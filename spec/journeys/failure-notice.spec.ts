@@ -52,12 +52,16 @@ t.test(
     await it.post(daemon, 'placed', mattermostApi.chat ?? '', '3');
     t.match(await it.reaches('3', 'delivered'), { target: 'mattermost', chat_id: mattermostApi.chat });
     await it.post(daemon, 'same', 'answer', '4');
+    const wait = (id: string) => askCli(['events', 'show', id, '--wait', '--json'], it.home.path);
+    t.match(await wait('4'), { code: 0, stdout: /"status": "delivered"/ }, 'a script waits for the end by one command');
     t.notMatch(await it.reaches('4', 'delivered'), { failed_run: /./ });
     await it.post(daemon, 'ci', 'wait', '5');
     await it.began();
+    const waited = wait('5');
     const running = await it.ended('5', 'running');
     await askCli(['runs', 'cancel', running.id], it.home.path);
     await it.ended('5', 'cancelled');
+    t.match(await waited, { code: 1, stdout: /"status": "cancelled"/ });
     await it.post(daemon, 'ci', 'fail', '2');
     await eventually(async () => it.sent(it.slack).length === 4 || undefined);
 
