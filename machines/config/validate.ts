@@ -14,6 +14,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   cron: 'cron jobs are made by `agent cron add`',
   cron_jobs: 'cron jobs are made by `agent cron add`',
   'routes.max_body_bytes': 'one bound is for all routes: platforms.webhook.extra.max_body_bytes',
+  'platforms.webhook.extra.script_timeout_seconds': 'write it on each route that has a script',
   'routes.rate_limit': 'one bound is for every route: platforms.webhook.extra.rate_limit',
   host: 'write platforms.webhook.extra.host',
   port: 'write platforms.webhook.extra.port',
@@ -80,7 +81,7 @@ function sentence({ keyword, path, asks, schema, value, property = '' }: Violati
       };
     case 'enum': {
       const known = (asks as readonly unknown[]).map(String);
-      return wrong(`${name} must be one of ${known.join(', ')}${meant(value, known)}`);
+      return wrong(`${name} must be one of ${known.join(', ')}${meant(value, known) ?? cureOfSource(path)}`);
     }
     case 'required':
       return { path, message: `${name} lacks "${property}"`, code: 'missing-key' };
@@ -174,9 +175,14 @@ function isBareText(value: Json): boolean {
   return isJsonObject(value) && Object.values(value).length > 0 && Object.values(value).every((one) => one === null);
 }
 
-function meant(value: Json, known: readonly string[]): string {
+function meant(value: Json, known: readonly string[]): string | undefined {
   const near = typeof value === 'string' ? nearest(value, known) : undefined;
-  return near === undefined ? '' : `; did you mean "${near}"?`;
+  return near === undefined ? undefined : `; did you mean "${near}"?`;
+}
+
+/** The only closed list whose values are not all that there is: any sender can be declared (SRC-1). */
+function cureOfSource(path: EntryFinding['path']): string {
+  return path.at(-1) === 'source' ? '; for another sender leave source out and declare its signature or token' : '';
 }
 
 function describe({ description, anyOf = [] }: Schema): string {

@@ -146,7 +146,9 @@ const table: Commands = {
   'runs.show': ofRuns(async (runs, params) => {
     const id = textOf(params, 'id');
     const found = await runs.run(id, { transcript: params.transcript === true });
-    return found ?? refuse('run-unknown', `no run "${id}" is in the history; \`agent runs list\` lists them`);
+    // The answer to a sender has the id of an event, which its run does not have.
+    const cure = '`agent runs list` lists them, `agent events show` takes the id of an event';
+    return found ?? refuse('run-unknown', `no run "${id}" is in the history; ${cure}`);
   }),
 
   ...inspectCommands,

@@ -46,7 +46,10 @@ export function checkConfig({ home, paths, diagnostics, gateway }: Examined): re
         code: 'subscription-finding',
         place: name === '' ? file : `${file}: ${name}`,
         what: `${message} [${code}]`,
-        cure: name === '' ? 'correct the file, or move it away' : `${remove(name)}, and subscribe it anew`,
+        cure:
+          name === ''
+            ? 'correct the file, or move it away'
+            : `correct it in that file, so that its sender’s secret stays, or ${remove(name)}`,
       });
     }
     for (const entry of routes) {

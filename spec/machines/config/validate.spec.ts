@@ -80,8 +80,18 @@ t.test('CFG-1 · a key in the wrong place is reported with its place, if there i
     [{ webhook: {} }, 'unknown key "webhook"; write platforms.webhook'],
     [{ routes: {} }, 'unknown key "routes"; write platforms.webhook.extra.routes'],
     [{ runner: 'echo' }, 'unknown key "runner"; write agent.runner'],
+    [
+      { platforms: { webhook: { extra: { script_timeout_seconds: 5 } } } },
+      'unknown key "script_timeout_seconds"; write it on each route that has a script',
+    ],
   ];
   for (const [held, message] of rows) t.equal(messageOf(held), message);
+  const sent = (source: string) => messageOf({ platforms: { webhook: { extra: { routes: { r: { source } } } } } });
+  t.match(
+    sent('alertmanager'),
+    /, google-chat; for another sender leave source out and declare its signature or token$/,
+  );
+  t.match(sent('strpe'), /; did you mean "stripe"\?$/);
   t.match(messageOf({ enabled: true }), /^unknown key "enabled"; known are /, 'of many places');
   t.equal(
     messageOf({ mcp_servers: { s: { command: ['npx', '-y', 'x'] } } }),

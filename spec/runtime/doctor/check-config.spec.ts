@@ -19,7 +19,10 @@ t.test(
     t.match(found, [
       { place: /^config\.yaml:1:\d+$/, what: /delivr.*\[unknown-key\]/, cure: '`agent config check` shows the line' },
       { place: /^config\.yaml:3:\d+$/, what: /refers to "UNSET_A" in env\.A, which is not set; set UNSET_A in \.env/ },
-      { place: 'webhook_subscriptions.json: Bad Name' },
+      {
+        place: 'webhook_subscriptions.json: Bad Name',
+        cure: /^correct it in that file, so .*secret stays, or agent webhook/,
+      },
     ]);
     t.same(codes(checkConfig(examined(t))), []);
     t.end();
@@ -54,7 +57,7 @@ t.test('PRF-2 · CLI-2 · the cure of a subscription is a command that reaches i
     'profiles/work/webhook_subscriptions.json': JSON.stringify({ hook: { secret: strong, cron_job: 'gone' } }),
   });
   t.match(troubles(checkConfig(one)), [
-    { cure: /^agent webhook remove 'Bad Name', / },
+    { cure: /^correct it in that file, so .*, or agent webhook remove 'Bad Name'$/ },
     { cure: /; agent webhook remove hook --profile work takes it away$/ },
   ]);
   t.end();
