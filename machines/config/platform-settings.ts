@@ -41,7 +41,7 @@ const credentials: Readonly<Record<string, Credentials>> = {
     plain: { parse_mode: described('How the platform reads the text; plain unless given.') },
   },
   discord: { needs: [['token']], secret: ['token'] },
-  slack: { needs: [['token']], secret: ['token'] },
+  slack: { needs: [['token'], ['url']], secret: ['token', 'url'] },
   signal: {
     needs: [],
     plain: { account: described('The number that the daemon sends from; needed where it has several.') },

@@ -26,7 +26,7 @@ import type { PlatformTarget, TargetPorts } from './platform-target.ts';
 import { qqbot } from './qqbot.ts';
 import { sentry } from './sentry.ts';
 import { signal } from './signal.ts';
-import { slack } from './slack.ts';
+import { createSlack } from './slack.ts';
 import { sms } from './sms.ts';
 import { teams } from './teams.ts';
 import { telegram } from './telegram.ts';
@@ -42,7 +42,9 @@ const described = (description: Description): [string, CreateTarget] => [
 ];
 
 const creators: ReadonlyMap<string, CreateTarget> = new Map<string, CreateTarget>([
-  ...[telegram, discord, slack, signal, sms].map(described),
+  ...[telegram, discord].map(described),
+  ['slack', createSlack],
+  ...[signal, sms].map(described),
   ['whatsapp', createWhatsapp],
   ...[matrix, mattermost, homeAssistant].map(described),
   ['email', createEmail],

@@ -231,7 +231,8 @@ export function createDescribedTarget(
 
 function placesOf(places: Places | undefined): Partial<Wire> {
   if (places === undefined) return {};
-  if ('only' in places) return { onlyPlace: places.only };
+  // Its name has no form.
+  if ('only' in places) return { onlyPlace: places.only, placeProblem: () => undefined };
   const { form, is, keys, join } = places;
   return {
     placeProblem: (chat) => (form.test(chat) ? undefined : wrongPlace(chat, is)),

@@ -1,19 +1,22 @@
 /**
- * slack: a bot of Slack. Slack answers with HTTP 200 except for rate limits; `ok` shows the outcome. Special mentions in
- * the text are escaped, because it may come from third parties.
+ * slack: a bot of Slack, or an incoming webhook, which posts to its one channel. A bot's calls are answered with HTTP 200
+ * except for rate limits; `ok` shows the outcome. A webhook answers `ok`, or an error's name with its status. Special mentions
+ * in the text are escaped, because it may come from third parties.
  * @see [chat.postMessage](https://docs.slack.dev/reference/methods/chat.postMessage)
+ * @see [incoming webhooks](https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks)
  * @see DLV-1 in docs/specification.md
  */
 
 import { withSingleStars } from '../../../machines/dispatch/chat-markup.ts';
 import { withEntities } from '../../../machines/dispatch/inert-text.ts';
-import { bearer, type Description } from './described-target.ts';
-import { wordOf } from './platform-target.ts';
+import type { PlatformSettings } from '../../../machines/config/settings.ts';
+import { bearer, createDescribedTarget, type Description } from './described-target.ts';
+import { optionOf, type PlatformTarget, readCode, type TargetPorts, wordOf } from './platform-target.ts';
 
 /** The three characters that Slack escapes in the texts of its events, which agents quote: escaped again, `&` is `&amp;`. */
 const escaped: Readonly<Record<string, string>> = { '&amp;': '&', '&lt;': '<', '&gt;': '>' };
 
-export const slack: Description = {
+const bot: Description = {
   name: 'slack',
   base: 'https://slack.com/api',
   needs: ['token'],
@@ -79,3 +82,35 @@ export const slack: Description = {
     fatal_error: 'unknown',
   },
 };
+
+const webhook: Description = {
+  ...bot,
+  base: '',
+  needs: ['url'],
+  places: { only: 'the channel of the webhook' },
+  headers: () => ({}),
+  call: ({ text }) => ({ path: '', json: { text: withEntities(text), unfurl_links: false, unfurl_media: false } }),
+  accepted: ({ status, text }) => (status === 200 && text.trim() === 'ok' ? true : undefined),
+  verify: { unverifiable: 'the address of a webhook shows with the first message whether it is good' },
+  judge: (answer, _, { nowMs }) =>
+    /^[a-z_]{2,60}$/.test(answer.text)
+      ? readCode(answer, { code: answer.text, meanings: webhookMeanings, nowMs: nowMs() })
+      : undefined,
+};
+
+const webhookMeanings: Description['meanings'] & object = {
+  ...bot.meanings,
+  no_service: { refusal: 'notFound', because: 'the webhook was removed or its app disabled' },
+  no_team: 'notFound',
+  team_disabled: 'auth',
+  invalid_token: 'auth',
+  action_prohibited: 'forbidden',
+  posting_to_general_channel_denied: 'forbidden',
+  channel_is_archived: { refusal: 'forbidden', because: 'the channel is archived' },
+  rollup_error: 'unknown',
+};
+
+export function createSlack(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
+  const isWebhook = optionOf(settings, 'token') === undefined && optionOf(settings, 'url') !== undefined;
+  return createDescribedTarget(isWebhook ? webhook : bot, settings, ports);
+}

@@ -60,3 +60,34 @@ export const slackApi: PlatformFixture = {
     return { status: 200, json: { ok: true, channel, ts: `1762171200.00000${number}` } };
   },
 };
+
+const webhookUrl = 'https://hooks.example/services/T0/B0/sec-XXX';
+
+/** An incoming webhook answers in plain words. */
+export const slackWebhook: PlatformFixture = {
+  target: 'slack',
+  variant: 'webhook',
+  options: { url: webhookUrl },
+  wrongOptions: { url: webhookUrl.replace('XXX', 'YYY') },
+  place: 'channel',
+  limit: { max: 4_000, unit: 'entities' },
+  maxPieces: 20,
+  verifies: { kind: 'unverifiable' },
+  limited: { status: 429, headers: { 'retry-after': '2' }, text: 'rate_limited' },
+  recorded: [
+    ['removed', { status: 404, text: 'no_service' }, { ...is.notFound, reason: /removed/ }],
+    ['archived', { status: 410, text: 'channel_is_archived' }, is.forbidden],
+    ['prohibited', { status: 403, text: 'action_prohibited' }, is.forbidden],
+    ['the text is missing', { status: 400, text: 'no_text' }, is.permanent],
+    ['some of it may be done', { status: 500, text: 'rollup_error' }, is.unknown],
+    ['a page of a proxy', { status: 502, text: '<html>Bad Gateway</html>' }, is.transient],
+  ],
+  sends: () => true,
+  answer({ path, json }, world) {
+    if (path !== '/services/T0/B0/sec-XXX') return { status: 403, text: 'invalid_token' };
+    if (typeof json.text !== 'string' || json.text === '') return { status: 400, text: 'no_text' };
+    const text = json.text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+    world.take({ place: 'channel', text });
+    return { status: 200, text: 'ok' };
+  },
+};

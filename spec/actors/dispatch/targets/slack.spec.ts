@@ -1,8 +1,8 @@
 import t from 'tap';
 import { openBench, targetContract } from '../../../conformance/target.ts';
-import { slackApi } from '../../../support/platforms/slack.ts';
+import { slackApi, slackWebhook } from '../../../support/platforms/slack.ts';
 
-targetContract(t, slackApi);
+for (const fixture of [slackApi, slackWebhook]) targetContract(t, fixture);
 
 t.test('DLV-1 · a thread is named by thread_ts or thread_id', async (t) => {
   const bench = await openBench(t, slackApi);
