@@ -14,6 +14,7 @@ import { main } from '../support/daemon.ts';
 import { makeHome, type TestHome } from '../support/home.ts';
 import { startPlatform } from '../support/platforms/fake-platform.ts';
 import { slackApi } from '../support/platforms/slack.ts';
+import { telegramApi } from '../support/platforms/telegram.ts';
 import { until } from '../support/processes.ts';
 
 const memory = fileURLToPath(new URL('../servers/memory.js', import.meta.url));
@@ -58,7 +59,21 @@ t.test('PKG-2 · an invoice that Stripe reports as paid becomes a message in Sla
 
   t.match(await user.run(faked), /No findings[\s\S]*slack/);
   await until(() => slack.world.messages.length > 0);
-  t.match(slack.world.messages, [{ place: 'C0123456789', text: /^Paid: \d+ \w+ \(invoice in_\w+\)$/ }]);
+  t.match(slack.world.messages, [{ place: 'C0123456789', text: /^Paid: €54\.00 \(invoice in_\w+\)$/ }]);
+});
+
+t.test('PKG-2 · a group of alerts becomes a message in Telegram', async (t) => {
+  const telegram = await startPlatform(t, telegramApi);
+  const user = makeUser(t);
+  const [setup = ''] = commandsOf('Alerts to Telegram');
+  const faked = setup
+    .replace('123456:from-BotFather', String(telegramApi.options.token))
+    .replace("'-1001234567890'", `'${telegramApi.chat}'\n    api_base: ${telegram.base}`)
+    .replace('window_seconds: 10', 'window_seconds: 1');
+
+  t.match(await user.run(faked), /No findings[\s\S]*coalesced/);
+  await until(() => telegram.world.messages.length > 0);
+  t.match(telegram.world.messages, [{ place: telegramApi.chat, text: /^firing: Test/ }]);
 });
 
 t.test('PKG-2 · the servers of another program and one more are behind one entry', async (t) => {
