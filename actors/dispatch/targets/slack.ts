@@ -7,9 +7,9 @@
  * @see DLV-1 in docs/specification.md
  */
 
+import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { withSingleStars } from '../../../machines/dispatch/chat-markup.ts';
 import { withEntities } from '../../../machines/dispatch/inert-text.ts';
-import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { bearer, createDescribedTarget, type Description } from './described-target.ts';
 import { optionOf, type PlatformTarget, readCode, type TargetPorts, wordOf } from './platform-target.ts';
 
