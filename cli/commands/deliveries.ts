@@ -154,9 +154,13 @@ async function change(
   return show(context, answer, () => `${oneLine(words(answer))}\n`);
 }
 
-function countWords({ retried, dropped }: Swept, noun: readonly [string, string?]): string {
+function countWords({ retried, dropped, left }: Swept, noun: readonly [string, string?]): string {
   const many = (count: number): string => counted(count, ...noun);
-  return retried === undefined ? `Dropped ${many(dropped ?? 0)}.` : `Trying ${many(retried)} again.`;
+  if (retried === undefined) return `Dropped ${many(dropped ?? 0)}.`;
+  // After an outage most deliveries still have attempts left.
+  const isNone = retried + left === 0 && noun.length === 1;
+  const others = isNone ? ' `--status waitingToRetry` tries those that wait for their next attempt.' : '';
+  return `Trying ${many(retried)} again.${others}`;
 }
 
 function chosen(context: CommandContext): DeliveryChoice {

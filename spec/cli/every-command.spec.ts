@@ -100,7 +100,7 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['deliveries', 'retry', 'nothing'], 1, /\[delivery-unknown\]/],
   [['deliveries', 'drop', 'nothing'], 1, /\[delivery-unknown\]/],
   [['deliveries', 'drop', '--all', '--status', 'queued'], 0, /^Dropped 0 deliveries\./],
-  [['deliveries', 'retry', '--all'], 0, /^Trying 0 dead letters again\./],
+  [['deliveries', 'retry', '--all'], 0, /^Trying 0 dead letters again\. `--status waitingToRetry` tries/],
   [['deliveries', 'drop', 'x', '--status', 'queued'], 2, /--status is for --all; beside an id leave it out/],
   [['deliveries', 'targets'], 0, /log/],
   [['config', 'check'], 0, /./],
