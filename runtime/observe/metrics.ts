@@ -149,7 +149,7 @@ function escaped(text: string): string {
 }
 
 interface MetricEntry {
-  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   readonly help: string;
   readonly labels: readonly string[];
 }
@@ -259,7 +259,7 @@ const entries = {
   nodejs_heap_size_used_bytes: { type: 'gauge', help: 'Heap in use.', labels: [] },
   nodejs_external_memory_bytes: { type: 'gauge', help: 'Memory outside the heap that objects hold.', labels: [] },
   nodejs_eventloop_lag_seconds: {
-    type: 'gauge',
+    type: 'summary',
     help: 'How long the event loop was held up since the first reading, by quantile.',
     labels: ['quantile'],
   },

@@ -66,6 +66,12 @@ t.test('OBS-1 · docs/metrics.md lists every metric as it is, and none that is n
     Object.entries(metricCatalogue).map(([name, { type, labels, help }]) => ({ name, type, labels, help })),
     'the table of docs/metrics.md',
   );
+  for (const [name, { type, labels }] of Object.entries(metricCatalogue))
+    t.equal(
+      (labels as readonly string[]).includes('quantile'),
+      type === 'summary',
+      `${name}: quantiles are of a summary`,
+    );
   t.end();
 });
 
