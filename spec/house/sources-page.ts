@@ -263,7 +263,8 @@ Typeform, for example, is \`signature: { header: Typeform-Signature, encoding: b
 \`delivery_id: { field: event_id }\`.
 
 Some senders can do no more than repeat a fixed token, in a header or in the address that they are given, such as Prometheus
-Alertmanager, whose \`http_config\` has the token as \`authorization: { credentials: … }\`, or a webhook of Jira without a secret:
+Alertmanager, whose \`http_config\` has the token as \`authorization: { credentials: … }\` ([a complete
+setup](quick-starts.md#alerts-to-telegram)), or a webhook of Jira without a secret:
 
 \`\`\`yaml
 routes:
