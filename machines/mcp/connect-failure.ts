@@ -209,9 +209,11 @@ export function shownFailure(server: string, error: string): ShownFailure {
     .filter((part) => !/^(?:or )?(?:read|run) `agent /.test(part))
     .join('; ')
     .replace(/,? or run `agent [^`]*`/, '');
-  const isOfServer = /^(?:answered|is|does|offers|cannot|needs|has|its) /.test(words);
-  const [, status] = /HTTP (\d{3})/.exec(error) ?? [];
-  const [, code] = /exited with code (\d+)/.exec(error) ?? [];
+  const isOfServer = /^(?:answered|is|does|offers|cannot|needs|has) /.test(words);
+  // The server's own words come after these, and may name another status.
+  const [, status] =
+    /^(?:answered |its redirect to .* is answered |does not know .* opened: |)HTTP (\d{3})/.exec(words) ?? [];
+  const [, code] = /^command [^:]*: it exited with code (\d+)/.exec(words) ?? [];
   return {
     why: /^command /.test(words) ? `The ${words}` : isOfServer ? `The server ${words}` : words,
     ...(status === undefined ? {} : { http_status: Number(status) }),

@@ -388,6 +388,26 @@ t.test('INS-4 · LIF-1 · readers with buttons get a sentence without name and c
     ],
     ['command ended: it exited with code 4', { why: 'The command ended: it exited with code 4', exit_code: 4 }],
     ['TLS handshake failed', { why: 'TLS handshake failed' }],
+    // What the server says of others is no number of its own.
+    [
+      'command ended: it exited with code 4; it said: the API answered HTTP 401',
+      { why: 'The command ended: it exited with code 4; it said: the API answered HTTP 401', exit_code: 4 },
+    ],
+    [
+      'answered with the error -32000: child exited with code 9',
+      { why: 'The server answered with the error -32000: child exited with code 9' },
+    ],
+    [
+      'its redirect to https://a.example/x, where no credentials and no session go, is answered HTTP 403: no',
+      {
+        why: 'its redirect to https://a.example/x, where no credentials and no session go, is answered HTTP 403: no',
+        http_status: 403,
+      },
+    ],
+    [
+      'does not know the session that it has just opened: HTTP 404: gone',
+      { why: 'The server does not know the session that it has just opened: HTTP 404: gone', http_status: 404 },
+    ],
   ] as const;
   for (const [words, shown] of rows) t.same(shownFailure('hub', `mcp server "hub": ${words}`), shown);
   t.end();
