@@ -6,7 +6,7 @@
 
 import { canonicalTarget, targetTitle } from '../config/targets.ts';
 import type { DeliveryRecord } from '../webhook/record.ts';
-import { refusalWords } from './send-outcome.ts';
+import { type RefusalClass, refusalWords } from './send-outcome.ts';
 
 /**
  * `now`: the cause passes on its own. `afterFix`: only after the cause is removed. `never`: the cause is in the message or
@@ -134,6 +134,8 @@ function titleOf(target: string, reason: string | undefined): string {
 
 interface Cure {
   readonly helps: RetryHelps;
+  /** A replay helps too, if the route was corrected instead. */
+  readonly orReplay?: true;
   /** @param key of the target in config.yaml */
   readonly advice: (key: string) => string;
 }
@@ -149,8 +151,30 @@ const login: Cure = {
   advice: () => 'Log in with `gh auth login` as the gateway’s user, then retry.',
 };
 
-/** The first match with the reason applies. The spec compares the words with those in the code of the targets. */
-const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
+const tooLong: Cure = {
+  helps: 'never',
+  advice: () => 'Ask for less text in `prompt` of the route, then replay the events.',
+};
+
+/** By the class of a refusal, which its words begin with; the platform's own words follow and decide nothing. */
+const ofRefusals: Readonly<Record<RefusalClass, Cure>> = {
+  auth: { helps: 'afterFix', advice: (key) => `Correct the credentials of \`${key}\`, then retry.` },
+  notFound: {
+    helps: 'afterFix',
+    orReplay: true,
+    advice: () => 'Invite the bot there and retry; or correct `deliver_extra` of the route and replay the events.',
+  },
+  forbidden: { helps: 'afterFix', advice: () => 'Let the account write there, then retry.' },
+  tooLong,
+  permanent: {
+    helps: 'never',
+    advice: () =>
+      'Correct what the platform names in `prompt` or `deliver_extra` of the route, then replay the events.',
+  },
+};
+
+/** Of other reasons, the first match applies. The spec compares the words with those in the code of the targets. */
+const cures: readonly (readonly [words: RegExp, cure: Cure])[] = [
   [/stopped before/, { helps: 'now', advice: () => 'The gateway stopped before it was sent. Retry.' }],
   [
     /fewer messages|is busy|asks for a pause/,
@@ -181,18 +205,11 @@ const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
     { helps: 'afterFix', advice: () => 'Install the program on the gateway’s host, then retry.' },
   ],
   [/not logged in/, login],
-  [refusalWords.auth, { helps: 'afterFix', advice: (key) => `Correct the credentials of \`${key}\`, then retry.` }],
-  [
-    refusalWords.notFound,
-    {
-      helps: 'afterFix',
-      advice: () => 'Invite the bot there and retry; or correct `deliver_extra` of the route and replay the events.',
-    },
-  ],
   [
     /nowhere to deliver to/,
     {
       helps: 'afterFix',
+      orReplay: true,
       advice: (key) =>
         `Set \`home_channel\` of \`${key}\` and retry; or set \`deliver_extra\` of the route and replay the events.`,
     },
@@ -201,34 +218,23 @@ const cures: readonly (readonly [words: RegExp | string, cure: Cure])[] = [
     /is no place to deliver to|is not filled in|leave deliver_extra|deliver_extra\.\w+ must|no (?:such notify )?service/,
     { helps: 'never', advice: () => 'Correct `deliver_extra` of the route, then replay the events.' },
   ],
-  [refusalWords.forbidden, { helps: 'afterFix', advice: () => 'Let the account write there, then retry.' }],
-  [
-    /text too long|is too long/,
-    { helps: 'never', advice: () => 'Ask for less text in `prompt` of the route, then replay the events.' },
-  ],
-  [
-    refusalWords.permanent,
-    {
-      helps: 'never',
-      advice: () =>
-        'Correct what the platform names in `prompt` or `deliver_extra` of the route, then replay the events.',
-    },
-  ],
+  [/is too long/, tooLong],
 ];
 
 /** Returns what a person can do about one failure. */
-export function adviceOn(failure: Pick<Failure, 'target' | 'status' | 'reason'>): {
-  helps: RetryHelps;
-  advice: string;
-} {
-  const { helps, advice } = cureOf(failure);
-  return { helps, advice: advice(`platforms.${canonicalTarget(failure.target) ?? failure.target}`) };
+export function adviceOn(
+  failure: Pick<Failure, 'target' | 'status' | 'reason'>,
+): Omit<Cure, 'advice'> & { readonly advice: string } {
+  const { advice, ...helps } = cureOf(failure);
+  return { ...helps, advice: advice(`platforms.${canonicalTarget(failure.target) ?? failure.target}`) };
 }
 
-function cureOf({ target, status, reason = '' }: Pick<Failure, 'target' | 'status' | 'reason'>): Cure {
+function cureOf({ target, status, reason }: Pick<Failure, 'target' | 'status' | 'reason'>): Cure {
   if (status === 'unknown') return unsure;
-  const found = cures.find(([words]) => (typeof words === 'string' ? reason.includes(words) : words.test(reason)))?.[1];
-  if (found === undefined) return other;
+  const cause = causeOf(target, reason);
+  const refusal = (Object.keys(ofRefusals) as RefusalClass[]).find((one) => cause.startsWith(refusalWords[one]));
+  if (refusal === undefined) return cures.find(([words]) => words.test(cause))?.[1] ?? other;
   // Its credentials belong to the GitHub client.
-  return (canonicalTarget(target) ?? target) === 'github_comment' && reason.includes(refusalWords.auth) ? login : found;
+  const isOfClient = refusal === 'auth' && (canonicalTarget(target) ?? target) === 'github_comment';
+  return isOfClient ? login : ofRefusals[refusal];
 }

@@ -146,10 +146,10 @@ export function cureFor(sources: TimelineSources): string {
 
 /** A retry sends the same text to the same place, so a corrected route needs a replay of the event. */
 function afterFailure({ key, record }: KnownDelivery, again: string): string {
-  const { helps, advice } = adviceOn(record);
+  const { helps, orReplay, advice } = adviceOn(record);
   if (helps === 'never') return `${advice} ${again}`;
   const retry = `\`agent deliveries retry ${key}\` sends its text again.`;
-  return advice.includes('replay') ? `${advice} ${retry} ${again}` : `${advice} ${retry}`;
+  return orReplay ? `${advice} ${retry} ${again}` : `${advice} ${retry}`;
 }
 
 export function withReason(verdict: string, reason: string | undefined): string {

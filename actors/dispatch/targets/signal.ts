@@ -55,14 +55,14 @@ export const signal: Description = {
     if (running !== 'yes') return running;
     const account = option('account');
     if (account === '') return { kind: 'verified' };
-    const listed = await ask(rpc('listAccounts', {}), ({ status }, { result }): VerifyOutcome | undefined => {
+    return ask(rpc('listAccounts', {}), ({ status }, { result, error }): VerifyOutcome | undefined => {
+      // A daemon with a single account has no such method and does not need it.
+      if (isJsonObject(error) && error.code === -32601) return { kind: 'verified' };
       if (status !== 200 || !Array.isArray(result)) return undefined;
       return result.some((one) => isJsonObject(one) && one.number === account)
         ? verifiedAs(account)
         : (refusedAs('auth', 'the account is not registered there') as VerifyOutcome);
     });
-    // A daemon with a single account has no such method and does not need it.
-    return listed.kind === 'refused' && listed.reason.includes('-32601') ? { kind: 'verified' } : listed;
   },
   // An error without a code is one too.
   code: ({ error }, status) => (status === 200 && isJsonObject(error) ? (error.code ?? '') : undefined),

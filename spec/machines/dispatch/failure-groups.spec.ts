@@ -153,6 +153,8 @@ const advised: readonly (readonly [advice: string, helps: RetryHelps, ...reasons
     'Correct what the platform names in `prompt` or `deliver_extra` of the route, then replay the events.',
     'never',
     `slack: ${refusalWords.permanent} (HTTP 200 invalid_blocks)`,
+    // The platform's own words decide nothing.
+    `slack: ${refusalWords.permanent} (HTTP 400 posting by apps is not enabled)`,
   ],
   [
     'Retry later; `messages_per_minute` of `platforms.slack` slows the gateway down.',
