@@ -47,14 +47,9 @@ export interface DrawnBox {
   readonly isGroup: boolean;
 }
 
-export interface DrawnArrow {
-  readonly id: string;
-  readonly from: string;
-  readonly to: string;
+export interface DrawnArrow extends Omit<GraphArrow, 'transitions'> {
   /** SVG path data. */
   readonly path: string;
-  /** The words beside it, with a count of those that do not fit. */
-  readonly words: readonly string[];
   /** All of its transitions. */
   readonly all: readonly string[];
   readonly at?: { readonly x: number; readonly y: number };

@@ -3,7 +3,6 @@
  * @see INS-2 in docs/specification.md
  */
 
-/** A choice of any kind. */
 interface Choice {
   readonly group: string;
   readonly label: string;

@@ -134,18 +134,15 @@ export function Field({
   );
 }
 
-/** Filters a list. The placeholder is its name; the children come after the field. */
-export function SearchField({
-  label,
-  value,
-  onInput,
-  children,
-}: {
+interface SearchFieldProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (value: string) => void;
   readonly children?: ComponentChildren;
-}): JSX.Element {
+}
+
+/** Filters a list. The placeholder is its name; the children come after the field. */
+export function SearchField({ label, value, onInput, children }: SearchFieldProps): JSX.Element {
   return (
     <div class="search">
       <Icon name="search" />
@@ -199,15 +196,13 @@ export function Select<Value extends string>({
   );
 }
 
-export function Check({
-  checked,
-  onChange,
-  children,
-}: {
+interface CheckProps {
   readonly checked: boolean;
   readonly onChange: (checked: boolean) => void;
   readonly children: ComponentChildren;
-}): JSX.Element {
+}
+
+export function Check({ checked, onChange, children }: CheckProps): JSX.Element {
   return (
     <label class="check">
       <input type="checkbox" checked={checked} onChange={(event) => onChange(event.currentTarget.checked)} />
@@ -216,15 +211,13 @@ export function Check({
   );
 }
 
-function Under({
-  id,
-  hint,
-  fault,
-}: {
+interface UnderProps {
   readonly id: string;
   readonly hint: ComponentChildren;
   readonly fault: string | undefined;
-}): JSX.Element {
+}
+
+function Under({ id, hint, fault }: UnderProps): JSX.Element {
   return (
     <span
       id={id}

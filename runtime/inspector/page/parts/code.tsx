@@ -14,18 +14,15 @@ const maxOnPhone = 2_000;
 /** As in the style sheet, which reserves their height. */
 const linesOfPiece = 200;
 
-export function Code({
-  text,
-  label,
-  json = false,
-  paper = false,
-}: {
+interface CodeProps {
   readonly text: string;
   readonly label: string;
   readonly json?: boolean;
   /** In a box that scrolls, except on a phone. */
   readonly paper?: boolean;
-}): JSX.Element {
+}
+
+export function Code({ text, label, json = false, paper = false }: CodeProps): JSX.Element {
   const [isWhole, setWhole] = useState(false);
   const isPhone = useMedia('(max-width: 760px)');
   const shown = isWhole ? text : text.slice(0, paper && isPhone ? maxOnPhone : maxShown);

@@ -6,20 +6,22 @@ import { Clock, withCode } from './basics.tsx';
 import { toneOf } from './chip.tsx';
 import { Verdict } from './panel.tsx';
 
-export function Headline({
-  title,
-  meta,
-  children,
-}: {
-  readonly title: ComponentChildren;
+interface HeadlineProps {
+  readonly title: string;
+  /** Its state. */
+  readonly chip: ComponentChildren;
   readonly meta: ComponentChildren;
   /** Buttons and links. */
   readonly children?: ComponentChildren;
-}): JSX.Element {
+}
+
+export function Headline({ title, chip, meta, children }: HeadlineProps): JSX.Element {
   return (
     <header class="headline">
       <div>
-        <h2>{title}</h2>
+        <h2>
+          {title} &nbsp;{chip}
+        </h2>
         <p class="meta">{meta}</p>
       </div>
       {children === undefined || children === null ? null : <div class="btns push">{children}</div>}

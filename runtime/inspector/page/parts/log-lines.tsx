@@ -13,17 +13,14 @@ const overscan = 20;
 const padding = 12;
 const complaint = /\b(?:error|fatal|panic|exception|traceback)\b/i;
 
-export function LogLines({
-  lines,
-  label,
-  follows,
-  onFollow,
-}: {
+interface LogLinesProps {
   readonly lines: readonly string[];
   readonly label: string;
   readonly follows: boolean;
   readonly onFollow: (follows: boolean) => void;
-}): JSX.Element {
+}
+
+export function LogLines({ lines, label, follows, onFollow }: LogLinesProps): JSX.Element {
   const wraps = useMedia('(max-width: 760px)');
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 288 });

@@ -35,18 +35,16 @@ export interface Refusal {
   readonly code: string;
 }
 
-/** Shows why nothing was changed. */
-export function WhyNot({
-  refused,
-  button,
-  what = 'Nothing was changed yet.',
-}: {
+interface WhyNotProps {
   readonly refused: Refusal | undefined;
   /** What was not done, where the session must be renewed first. */
   readonly what?: string;
   /** The button to press again; not needed if there is one button. */
   readonly button?: string;
-}): JSX.Element | null {
+}
+
+/** Shows why nothing was changed. */
+export function WhyNot({ refused, button, what = 'Nothing was changed yet.' }: WhyNotProps): JSX.Element | null {
   if (refused === undefined) return null;
   if (refused.code === 'link-not-fresh') {
     return <NeedsFresh what={what} {...(button === undefined ? {} : { button })} />;

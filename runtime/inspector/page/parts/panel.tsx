@@ -69,18 +69,15 @@ export function Facts({ facts }: { readonly facts: readonly (readonly [string, C
   );
 }
 
-/** A state of the page or of a region, in one line with at most one button. */
-export function Banner({
-  mark,
-  children,
-  button,
-  alert = false,
-}: {
+interface BannerProps {
   readonly mark: MarkName;
   readonly children: ComponentChildren;
   readonly button?: ComponentChildren;
   readonly alert?: boolean;
-}): JSX.Element {
+}
+
+/** A state of the page or of a region, in one line with at most one button. */
+export function Banner({ mark, children, button, alert = false }: BannerProps): JSX.Element {
   const tone: Readonly<Partial<Record<MarkName, Tone>>> = { failed: 'bad', waiting: 'wait', retrying: 'wait' };
   return (
     <div class={`banner ${tone[mark] ?? 'working'}`} role={alert ? 'alert' : 'note'}>
@@ -91,20 +88,16 @@ export function Banner({
   );
 }
 
-/** The conclusion before the evidence: outcome and reason in one sentence, and below it what to do. */
-export function Verdict({
-  mark,
-  tone,
-  title,
-  more,
-  buttons,
-}: {
+interface VerdictProps {
   readonly mark: MarkName;
   readonly tone: Tone;
   readonly title: ComponentChildren;
   readonly more?: ComponentChildren;
   readonly buttons?: ComponentChildren;
-}): JSX.Element {
+}
+
+/** The conclusion before the evidence: outcome and reason in one sentence, and below it what to do. */
+export function Verdict({ mark, tone, title, more, buttons }: VerdictProps): JSX.Element {
   return (
     <div class={`verdict ${tone}`}>
       <StatusMark name={mark} tone={tone} />
@@ -115,16 +108,14 @@ export function Verdict({
   );
 }
 
-/** An empty state: why it is empty, and what would change that. */
-export function Empty({
-  title,
-  children,
-  buttons,
-}: {
+interface EmptyProps {
   readonly title: string;
   readonly children?: ComponentChildren;
   readonly buttons?: ComponentChildren;
-}): JSX.Element {
+}
+
+/** An empty state: why it is empty, and what would change that. */
+export function Empty({ title, children, buttons }: EmptyProps): JSX.Element {
   return (
     <div class="empty">
       <p class="strong">{title}</p>
@@ -136,14 +127,7 @@ export function Empty({
 
 const patienceMs = 300;
 
-/** The result; "Loading…" if it takes a moment; or the failure, with a button that tries again. */
-export function Answer<Found>({
-  asked,
-  again,
-  failed = '',
-  what,
-  children,
-}: {
+interface AnswerProps<Found> {
   readonly asked: Asked<Found>;
   readonly again: () => void;
   /** Why the result, which is an earlier one then, could not be read again. */
@@ -151,7 +135,10 @@ export function Answer<Found>({
   /** The subject of the failure's sentence: "The servers could not be loaded". */
   readonly what: string;
   readonly children: (found: Found) => ComponentChildren;
-}): JSX.Element {
+}
+
+/** The result; "Loading…" if it takes a moment; or the failure, with a button that tries again. */
+export function Answer<Found>({ asked, again, failed = '', what, children }: AnswerProps<Found>): JSX.Element {
   const words = `${what} could not be loaded.`;
   const button = (
     <button type="button" class="btn" onClick={again}>
@@ -189,19 +176,16 @@ export function Loading(): JSX.Element {
   return <p class="pad muted">{isLong ? 'Loading…' : ' '}</p>;
 }
 
-/** One line that unfolds the content below it. */
-export function FoldLine({
-  title,
-  beside,
-  open = false,
-  children,
-}: {
+interface FoldLineProps {
   readonly title: string;
   readonly beside?: ComponentChildren;
   /** Whether it is open at first. */
   readonly open?: boolean;
   readonly children: ComponentChildren;
-}): JSX.Element {
+}
+
+/** One line that unfolds the content below it. */
+export function FoldLine({ title, beside, open = false, children }: FoldLineProps): JSX.Element {
   const [isOpen, setOpen] = useState(open);
   return (
     <>

@@ -2,20 +2,16 @@
 
 import type { ComponentChildren, JSX } from 'preact';
 
-export function Picks({
-  label,
-  value,
-  options,
-  onChoose,
-  children,
-}: {
+interface PicksProps {
   readonly label: string;
   readonly value: string;
   readonly options: readonly { readonly name: string; readonly title: string }[];
   readonly onChoose: (name: string) => void;
   /** After the choices. */
   readonly children?: ComponentChildren;
-}): JSX.Element {
+}
+
+export function Picks({ label, value, options, onChoose, children }: PicksProps): JSX.Element {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form.
     <div class="sources" role="group" aria-label={label}>

@@ -3,15 +3,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { Icon } from './icons.tsx';
 
-export function Split({
-  list,
-  label,
-  opened,
-  middle = false,
-  back,
-  onBack,
-  children,
-}: {
+interface SplitProps {
   readonly list: ComponentChildren;
   /** What the list contains, for screen readers. */
   readonly label: string;
@@ -23,7 +15,9 @@ export function Split({
   readonly back: string;
   readonly onBack: () => void;
   readonly children: ComponentChildren;
-}): JSX.Element {
+}
+
+export function Split({ list, label, opened, middle = false, back, onBack, children }: SplitProps): JSX.Element {
   return (
     <div class={`split${middle ? ' mid' : ''}${opened ? ' chosen' : ''}`}>
       <section class="list" aria-label={label}>

@@ -12,17 +12,14 @@ export interface Column<Row> {
   readonly width?: string;
 }
 
-export function Table<Row>({
-  label,
-  columns,
-  rows,
-  keyOf,
-}: {
+interface TableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-}): JSX.Element {
+}
+
+export function Table<Row>({ label, columns, rows, keyOf }: TableProps<Row>): JSX.Element {
   return (
     <table class="fixed wrap-s" aria-label={label}>
       <thead>

@@ -149,7 +149,6 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
 }
 
 interface News<Row> {
-  /** The rows to draw. */
   readonly rows: readonly Row[];
   readonly waiting: number;
   /** Whether that is the least number. */
@@ -183,19 +182,16 @@ export function useNews<Row>(key: string, rows: readonly Row[], keyOf: (row: Row
   };
 }
 
-/** "37 new events", "100+ new events" or "1 new event", above the rows; announced to screen readers at most every ten seconds. */
-export function FreshChip({
-  waiting,
-  isLeast,
-  noun,
-  onTake,
-}: {
+interface FreshChipProps {
   readonly waiting: number;
   readonly isLeast: boolean;
   /** In the singular: "event". */
   readonly noun: string;
   readonly onTake: () => void;
-}): JSX.Element {
+}
+
+/** "37 new events", "100+ new events" or "1 new event", above the rows; announced to screen readers at most every ten seconds. */
+export function FreshChip({ waiting, isLeast, noun, onTake }: FreshChipProps): JSX.Element {
   const announced = useAnnounced(waiting);
   const wordsOf = (count: number): string =>
     isLeast ? `${count.toLocaleString('en')}+ new ${noun}s` : counted(count, `new ${noun}`);

@@ -64,12 +64,8 @@ export function ActorPane({ id }: { readonly id: string }): JSX.Element {
   return (
     <section class="stack" aria-label={`Actor ${id}`}>
       <Headline
-        title={
-          <>
-            {id.split('/').join(' / ')} &nbsp;
-            <Chip standing={standing} text={stateWords(row)} />
-          </>
-        }
+        title={id.split('/').join(' / ')}
+        chip={<Chip standing={standing} text={stateWords(row)} />}
         meta={
           <>
             <span>

@@ -91,12 +91,8 @@ function Shown({ id, node }: { readonly id: string; readonly node: string }): JS
         return (
           <section class="stack" aria-label={`Actor ${id}`}>
             <Headline
-              title={
-                <>
-                  {id.split('/').join(' / ')} &nbsp;
-                  <Chip standing={standing} text={formatState(state)} />
-                </>
-              }
+              title={id.split('/').join(' / ')}
+              chip={<Chip standing={standing} text={formatState(state)} />}
               meta={
                 <>
                   <span>Machine {machine}</span>

@@ -23,18 +23,15 @@ type Step =
   | { readonly kind: 'pasting'; readonly why: string }
   | { readonly kind: 'asking'; readonly link: LinkReading; readonly why: string; readonly needsFreshLink?: boolean };
 
-export function AddByLink({
-  link,
-  choice,
-  onBusy,
-  onClose,
-}: {
+interface AddByLinkProps {
   readonly link: string;
   /** The other ways to add a server. */
   readonly choice: JSX.Element;
   readonly onBusy: (isBusy: boolean) => void;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+export function AddByLink({ link, choice, onBusy, onClose }: AddByLinkProps): JSX.Element {
   const [url, setUrl] = useState(link);
   const [name, setName] = useState('');
   const [profile, setProfile] = useState(useProfile() ?? 'default');

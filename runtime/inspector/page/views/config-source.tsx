@@ -5,16 +5,14 @@ import type { ConfigSource } from '../../../control/contract/setup.ts';
 import { withCode } from '../parts/basics.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 
-export function Source({
-  lines,
-  findings,
-  at,
-}: {
+interface SourceProps {
   readonly lines: readonly string[];
   readonly findings: ConfigSource['findings'];
   /** The line that a link leads to; 0 for none. */
   readonly at: number;
-}): JSX.Element {
+}
+
+export function Source({ lines, findings, at }: SourceProps): JSX.Element {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys.

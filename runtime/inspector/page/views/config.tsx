@@ -120,15 +120,13 @@ export function Config({ place: { query } }: { readonly place: Place }): JSX.Ele
   );
 }
 
-function Shown({
-  source: { disk, in_force: force, findings },
-  version,
-  line,
-}: {
+interface ShownProps {
   readonly source: ConfigSource;
   readonly version: Version;
   readonly line: number;
-}): JSX.Element {
+}
+
+function Shown({ source: { disk, in_force: force, findings }, version, line }: ShownProps): JSX.Element {
   if (version === 'disk') return <Source lines={disk} findings={findings} at={line} />;
   if (force === undefined) return <Empty title="No configuration is in force." />;
   if (version === 'force') return <Source lines={force.lines} findings={[]} at={0} />;

@@ -172,15 +172,13 @@ function proseOf(paragraph: string): JSX.Element[] {
     .map((part, at) => (at % 2 === 1 ? <b key={at}>{part}</b> : <span key={at}>{withCode(part)}</span>));
 }
 
-function CopyButton({
-  label,
-  disabled,
-  onCopy,
-}: {
+interface CopyButtonProps {
   readonly label: string;
   readonly disabled: boolean;
   readonly onCopy: () => Promise<void>;
-}): JSX.Element {
+}
+
+function CopyButton({ label, disabled, onCopy }: CopyButtonProps): JSX.Element {
   return (
     <Button
       icon="copy"

@@ -172,17 +172,14 @@ function Editor({ event, before, onClose }: EditorProps): JSX.Element {
   );
 }
 
-function Choice({
-  checked,
-  title,
-  onChoose,
-  children,
-}: {
+interface ChoiceProps {
   readonly checked: boolean;
   readonly title: string;
   readonly onChoose: () => void;
   readonly children: string;
-}): JSX.Element {
+}
+
+function Choice({ checked, title, onChoose, children }: ChoiceProps): JSX.Element {
   return (
     <label class="check">
       <input type="radio" name="deliver" checked={checked} onChange={onChoose} />

@@ -98,18 +98,15 @@ function idOf({ name, profile }: { readonly name: string; readonly profile: stri
   return `${profile}/${name}`;
 }
 
-/** A range between two local times. */
-export function CustomRange({
-  from,
-  to,
-  onChoose,
-  onClose,
-}: {
+interface CustomRangeProps {
   readonly from: string;
   readonly to: string;
   readonly onChoose: (range: string) => void;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+/** A range between two local times. */
+export function CustomRange({ from, to, onChoose, onClose }: CustomRangeProps): JSX.Element {
   const [begin, setBegin] = useState(localTime(from));
   const [end, setEnd] = useState(localTime(to));
   const beginMs = Date.parse(begin);

@@ -164,16 +164,14 @@ export function Events({ place: { chosen, query } }: { readonly place: Place }):
 /** Changes the search or the range. */
 type Change = (part: Readonly<{ q?: string; range?: string }>) => void;
 
-/** The counts by outcome, each a filter, and the histogram. */
-function Outcomes({
-  q,
-  found,
-  onChange,
-}: {
+interface OutcomesProps {
   readonly q: string;
   readonly found: EventsFound;
   readonly onChange: Change;
-}): JSX.Element | null {
+}
+
+/** The counts by outcome, each a filter, and the histogram. */
+function Outcomes({ q, found, onChange }: OutcomesProps): JSX.Element | null {
   const { counts } = found;
   const statuses = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'status' ? [value.toLowerCase()] : []));
   if (isEmpty(found) && statuses.length === 0) return null;
@@ -321,19 +319,16 @@ function EventRows(props: RowsProps): JSX.Element {
   );
 }
 
-/** The number of listed events, their range, and the progress of a search that is under way. */
-function Ends({
-  found: { counts, list },
-  search,
-  held,
-  isOpened,
-}: {
+interface EndsProps {
   readonly found: EventsFound;
   /** Identifies the search that found them. */
   readonly search: string;
   readonly held: number;
   readonly isOpened: boolean;
-}): JSX.Element {
+}
+
+/** The number of listed events, their range, and the progress of a search that is under way. */
+function Ends({ found: { counts, list }, search, held, isOpened }: EndsProps): JSX.Element {
   const { counted_from: countedFrom, oldest_at: oldest } = counts;
   const now = useNow();
   const isFull = held >= maxHeld && list.cursor !== undefined;
@@ -363,15 +358,13 @@ function Ends({
   );
 }
 
-function RouteSelect({
-  q,
-  routes,
-  onChange,
-}: {
+interface RouteSelectProps {
   readonly q: string;
   readonly routes: readonly RouteRow[];
   readonly onChange: Change;
-}): JSX.Element {
+}
+
+function RouteSelect({ q, routes, onChange }: RouteSelectProps): JSX.Element {
   const chosen = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'route' ? [value] : []));
   const names = [...new Set([...routes.map(({ name }) => name).filter((name) => name !== ''), ...chosen])].sort();
   return (

@@ -35,15 +35,13 @@ export interface FailureVerbs {
 
 type Asked = 'retry' | 'drop' | 'resolve';
 
-export function FailureActions({
-  subject,
-  onDone,
-  draw,
-}: {
+interface FailureActionsProps {
   readonly subject: FailureSubject;
   readonly onDone: () => void;
   readonly draw: (verbs: FailureVerbs) => ComponentChildren;
-}): JSX.Element {
+}
+
+export function FailureActions({ subject, onDone, draw }: FailureActionsProps): JSX.Element {
   const [asked, setAsked] = useState<Asked>();
   const { busy, attempt } = useAttempt();
   const [reason, setReason] = useState('');

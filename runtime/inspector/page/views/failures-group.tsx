@@ -13,20 +13,16 @@ import { Count } from '../parts/panel.tsx';
 import { FailureActions } from './failures-actions.tsx';
 import { FailureList } from './failures-list.tsx';
 
-export function FailureGroupPanel({
-  group,
-  choice,
-  first,
-  version,
-  onChanged,
-}: {
+interface FailureGroupPanelProps {
   readonly group: FailureGroupRow;
   readonly choice: Omit<FailureChoice, 'profile'>;
   /** Whether it is open at first. */
   readonly first: boolean;
   readonly version: number;
   readonly onChanged: () => void;
-}): JSX.Element {
+}
+
+export function FailureGroupPanel({ group, choice, first, version, onChanged }: FailureGroupPanelProps): JSX.Element {
   const [open, setOpen] = useState(first);
   const { state, since } = choice;
   const { key, title, helps, count, first: from, last: to } = group;

@@ -22,13 +22,7 @@ const moreRows = 100;
 /** The gateway returns no more. */
 const maxRows = 1_000;
 
-export function FailureList({
-  choice,
-  group,
-  count,
-  version,
-  onChanged,
-}: {
+interface FailureListProps {
   readonly choice: Omit<FailureChoice, 'profile'>;
   /** Absent for the deliveries of all groups. */
   readonly group?: FailureGroupRow;
@@ -36,7 +30,9 @@ export function FailureList({
   /** Reads again when it changes. */
   readonly version: number;
   readonly onChanged: () => void;
-}): JSX.Element {
+}
+
+export function FailureList({ choice, group, count, version, onChanged }: FailureListProps): JSX.Element {
   const { state, since = '' } = choice;
   const [limit, setLimit] = useState(firstRows);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
@@ -173,15 +169,7 @@ function reasonOf({ reason = '', note = '', place }: FailureRow, state: FailureC
   return state === 'open' ? formatReason(reason, place) : note;
 }
 
-function SelectionBar({
-  rows,
-  count,
-  isUnsure,
-  verbs,
-  onToggle,
-  onAll,
-  onClear,
-}: {
+interface SelectionBarProps {
   readonly rows: readonly FailureRow[];
   readonly count: number;
   readonly isUnsure: boolean;
@@ -189,7 +177,9 @@ function SelectionBar({
   readonly onToggle: (id: string, isRange: boolean) => void;
   readonly onAll: () => void;
   readonly onClear: () => void;
-}): JSX.Element {
+}
+
+function SelectionBar({ rows, count, isUnsure, verbs, onToggle, onAll, onClear }: SelectionBarProps): JSX.Element {
   const number = count.toLocaleString('en');
   const focused = (): string | undefined => document.activeElement?.closest<HTMLElement>('tr[data-row]')?.dataset.row;
   // Not for a row of another group that is open.

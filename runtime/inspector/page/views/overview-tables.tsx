@@ -155,18 +155,15 @@ function Listed<Row extends Pick<RouteRow, 'profile' | 'name'>>({
   );
 }
 
-/** A name with its mark; the state is in words for screen readers if no column has it. */
-function Name({
-  row,
-  view,
-  place = `${row.profile}/${row.name}`,
-  words,
-}: {
+interface NameProps {
   readonly row: Pick<RouteRow, 'name' | 'profile' | 'health'>;
   readonly view: ListedView;
   readonly place?: string;
   readonly words?: string;
-}): JSX.Element {
+}
+
+/** A name with its mark; the state is in words for screen readers if no column has it. */
+function Name({ row, view, place = `${row.profile}/${row.name}`, words }: NameProps): JSX.Element {
   const chosen = useProfile();
   return (
     <span class="status calm">
@@ -180,15 +177,13 @@ function Name({
   );
 }
 
-function State({
-  row,
-  words,
-  title,
-}: {
+interface StateProps {
   readonly row: Pick<RouteRow, 'health'>;
   readonly words: string;
   readonly title: string | undefined;
-}): JSX.Element {
+}
+
+function State({ row, words, title }: StateProps): JSX.Element {
   const tone = { failing: 'bad', waiting: 'wait', retrying: 'wait' }[row.health as string];
   return (
     <span class={tone === undefined ? 'muted' : `toned ${tone}`} title={title}>

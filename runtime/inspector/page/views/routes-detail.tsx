@@ -119,11 +119,8 @@ function RouteHead({ route, mark, chosen, onChanged }: HeadProps): JSX.Element {
   return (
     <>
       <Headline
-        title={
-          <>
-            {route.name} <StatusChip mark={shape}>{word}</StatusChip>
-          </>
-        }
+        title={route.name}
+        chip={<StatusChip mark={shape}>{word}</StatusChip>}
         meta={
           <>
             <MetaFact name="From">

@@ -15,7 +15,6 @@ import { Code } from '../parts/code.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Answer, Panel } from '../parts/panel.tsx';
 
-/** The opened route. */
 export interface RouteChosen {
   readonly name: string;
   readonly profile: string;

@@ -56,12 +56,8 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
   return (
     <article class="stack" aria-label={`Schedule ${row.name}`}>
       <Headline
-        title={
-          <>
-            {row.name} &nbsp;
-            <Chip standing={standingOfState(row.state)} text={sentenceCase(formatWord(row.state))} />
-          </>
-        }
+        title={row.name}
+        chip={<Chip standing={standingOfState(row.state)} text={sentenceCase(formatWord(row.state))} />}
         meta={
           <>
             <span>

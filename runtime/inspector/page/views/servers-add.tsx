@@ -40,15 +40,13 @@ const kinds = [
 ] as const;
 type Kind = (typeof kinds)[number][0];
 
-export function AddSheet({
-  kind: first,
-  link,
-  onClose,
-}: {
+interface AddSheetProps {
   readonly kind: string;
   readonly link: string;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+export function AddSheet({ kind: first, link, onClose }: AddSheetProps): JSX.Element {
   const [kind, setKind] = useState<Kind>(kinds.find(([name]) => name === first)?.[0] ?? 'command');
   /** Whether the server is being written; closing would then hide the outcome. */
   const [isWriting, setWriting] = useState(false);
@@ -77,17 +75,14 @@ function KindField<Value extends string>(props: Omit<ChoiceProps<Value>, 'label'
   );
 }
 
-function Typed({
-  kind,
-  choice,
-  onBusy,
-  onClose,
-}: {
+interface TypedProps {
   readonly kind: 'command' | 'url';
   readonly choice: JSX.Element;
   readonly onBusy: (isBusy: boolean) => void;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+function Typed({ kind, choice, onBusy, onClose }: TypedProps): JSX.Element {
   const [typed, setTyped] = useState(emptyForm);
   const [profile, setProfile] = useState(useProfile() ?? 'default');
   const profiles = useAsked('profiles', () => call('config.source', {}));

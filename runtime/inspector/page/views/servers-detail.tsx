@@ -37,15 +37,13 @@ const changing = /^serverConnection$/;
 
 type Opened = 'login' | 'edit' | 'remove' | undefined;
 
-export function ServerDetail({
-  row,
-  tab: chosen,
-  again,
-}: {
+interface ServerDetailProps {
   readonly row: ServerRow;
   readonly tab: ServerTab | undefined;
   readonly again: () => void;
-}): JSX.Element {
+}
+
+export function ServerDetail({ row, tab: chosen, again }: ServerDetailProps): JSX.Element {
   const { name: server, profile, state } = row;
   // By the state in which it was opened: another tab would discard what is typed for a tool, and its result.
   const [first] = useState<ServerTab>(isFailing(row) ? 'log' : 'tools');
@@ -99,11 +97,8 @@ export function ServerDetail({
   return (
     <>
       <Headline
-        title={
-          <>
-            {server} <StatusChip mark={serverMark(state)}>{serverLabel(state)}</StatusChip>
-          </>
-        }
+        title={server}
+        chip={<StatusChip mark={serverMark(state)}>{serverLabel(state)}</StatusChip>}
         meta={
           <>
             {row.transport === '' ? null : <span>{row.transport}</span>}
@@ -245,17 +240,15 @@ function Chart({ row: { name, profile } }: { readonly row: ServerRow }): JSX.Ele
   );
 }
 
-/** The confirmation before a server is removed: what is deleted and what remains. */
-function RemoveServer({
-  row,
-  own,
-  onClose,
-}: {
+interface RemoveServerProps {
   readonly row: ServerRow;
   /** Variables of `.env` that only this entry uses. */
   readonly own: readonly string[];
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+/** The confirmation before a server is removed: what is deleted and what remains. */
+function RemoveServer({ row, own, onClose }: RemoveServerProps): JSX.Element {
   const { name: server, profile } = row;
   const { busy, refused, attempt } = useAttempt();
   const yes = `Remove server ${server}`;

@@ -88,19 +88,15 @@ export function ServerFields({ form, faults, hasName, change }: FormProps): JSX.
   );
 }
 
-function Values({
-  title,
-  one,
-  values,
-  fault,
-  onChange,
-}: {
+interface ValuesProps {
   readonly title: string;
   readonly one: string;
   readonly values: readonly NamedValue[];
   readonly fault: string | undefined;
   readonly onChange: (values: readonly NamedValue[]) => void;
-}): JSX.Element {
+}
+
+function Values({ title, one, values, fault, onChange }: ValuesProps): JSX.Element {
   const set = (at: number, changes: Partial<NamedValue>): void =>
     onChange(values.map((value, index) => (index === at ? { ...value, ...changes } : value)));
   return (

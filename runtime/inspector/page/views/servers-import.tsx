@@ -22,15 +22,13 @@ import { ProfileField } from './work-dialog.tsx';
 const readWords = 'Read block';
 const stale = 'link-not-fresh';
 
-export function ImportServers({
-  choice,
-  onBusy,
-  onClose,
-}: {
+interface ImportServersProps {
   readonly choice: JSX.Element;
   readonly onBusy: (isBusy: boolean) => void;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+export function ImportServers({ choice, onBusy, onClose }: ImportServersProps): JSX.Element {
   const [profile, setProfile] = useState(useProfile() ?? 'default');
   const [typed, setTyped] = useState('');
   const [{ block, reading }, read] = useState({ block: '', reading: 0 });
@@ -131,15 +129,13 @@ export function ImportServers({
   );
 }
 
-function Importable({
-  server,
-  checked,
-  onChange,
-}: {
+interface ImportableProps {
   readonly server: ImportableServer;
   readonly checked: boolean;
   readonly onChange: (checked: boolean) => void;
-}): JSX.Element {
+}
+
+function Importable({ server, checked, onChange }: ImportableProps): JSX.Element {
   const { name, program, file, entry, standing, why, variables, missing, notes, foreign_name: foreign } = server;
   const canAdd = standing === 'new' || standing === 'taken';
   const args = Array.isArray(entry.args) ? entry.args.map(String) : [];

@@ -149,15 +149,13 @@ function outcomeOf({ outcome, why, tries }: ServerCall): JSX.Element {
   );
 }
 
-export function ServerSettings({
-  asked,
-  again,
-  row,
-}: {
+interface ServerSettingsProps {
   readonly asked: Asked<ServerDetail>;
   readonly again: () => void;
   readonly row: ServerRow;
-}): JSX.Element {
+}
+
+export function ServerSettings({ asked, again, row }: ServerSettingsProps): JSX.Element {
   return (
     <Answer asked={asked} again={again} what="The settings">
       {(detail) => (

@@ -13,20 +13,16 @@ const shownAtFirst = 5;
 /** Tools of the gateway itself, switched by the keys `resources` and `prompts`. */
 const utilities: ReadonlySet<string> = new Set(['list_resources', 'read_resource', 'list_prompts', 'get_prompt']);
 
-export function TestResult({
-  report,
-  left,
-  busy,
-  onLeft,
-  onAgain,
-}: {
+interface TestResultProps {
   readonly report: ProbeReport;
   /** Tools that are left out. */
   readonly left: readonly string[];
   readonly busy: boolean;
   readonly onLeft: (left: readonly string[]) => void;
   readonly onAgain: () => void;
-}): JSX.Element {
+}
+
+export function TestResult({ report, left, busy, onLeft, onAgain }: TestResultProps): JSX.Element {
   const [isWhole, setWhole] = useState(false);
   const tools = report.ok ? (report.tools ?? []) : [];
   const shown = isWhole ? tools : tools.slice(0, shownAtFirst);

@@ -94,12 +94,8 @@ function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
   return (
     <>
       <Headline
-        title={
-          <>
-            {titleOf(row)} &nbsp;
-            <Chip standing={standing} text={sentenceCase(formatWord(row.state))} />
-          </>
-        }
+        title={titleOf(row)}
+        chip={<Chip standing={standing} text={sentenceCase(formatWord(row.state))} />}
         meta={<MetaTime name="Since" at={row.since} />}
       />
       <Why standing={standing} why={ownReason(row)} />
