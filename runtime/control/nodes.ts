@@ -28,6 +28,13 @@ interface NodesPorts {
   readonly steadyMs?: () => number;
 }
 
+/** A request of a caller, and how this gateway itself answers it. */
+interface Routed {
+  readonly request: Pick<RpcRequest, 'method' | 'params'>;
+  readonly asker: Asker | undefined;
+  readonly own: () => Promise<Json>;
+}
+
 /** Methods that another gateway may be sent: reads, and people's actions on runs, deliveries and questions. */
 const askable: ReadonlySet<string> = new Set([
   ...['approvals.answer', 'approvals.answered', 'approvals.list', 'approvals.show'],
@@ -66,7 +73,7 @@ export function createNodes(ports: NodesPorts): Nodes {
   async function askOne(
     asks: Neighbours,
     { node, session }: Neighbour,
-    { method, params }: Pick<RpcRequest, 'method' | 'params'>,
+    { method, params }: Routed['request'],
     asker?: Asker,
   ): Promise<Json> {
     const waitMs = isElsewhere[method] === undefined && !ofLeader.has(method) ? lookMs : actMs;
@@ -87,12 +94,7 @@ export function createNodes(ports: NodesPorts): Nodes {
     throw Refusal.carrying(data?.code ?? 'node-silent', `gateway "${node}": ${message}`);
   }
 
-  async function askNamed(
-    node: string,
-    request: Pick<RpcRequest, 'method' | 'params'>,
-    asker: Asker | undefined,
-    own: () => Promise<Json>,
-  ): Promise<Json> {
+  async function askNamed(node: string, { request, asker, own }: Routed): Promise<Json> {
     const { asks, nodes } = await all();
     const meant = meantNode(node, nodes);
     if (meant.session === ports.session()) return own();
@@ -101,11 +103,7 @@ export function createNodes(ports: NodesPorts): Nodes {
     return askOne(asks, meant, request, asker);
   }
 
-  async function askLeader(
-    request: Pick<RpcRequest, 'method' | 'params'>,
-    asker: Asker | undefined,
-    own: () => Promise<Json>,
-  ): Promise<Json> {
+  async function askLeader({ request, asker, own }: Routed): Promise<Json> {
     const { asks, nodes } = await others();
     const leader = nodes.find(({ isLeader }) => isLeader);
     // Without a leader nothing is sent, so any gateway may change what is on disk.
@@ -113,11 +111,7 @@ export function createNodes(ports: NodesPorts): Nodes {
   }
 
   /** Where this gateway does not have the record, one of the others may. */
-  async function askHolder(
-    request: Pick<RpcRequest, 'method' | 'params'>,
-    asker: Asker | undefined,
-    own: () => Promise<Json>,
-  ): Promise<Json> {
+  async function askHolder({ request, asker, own }: Routed): Promise<Json> {
     const { method, params } = request;
     try {
       return await own();
@@ -142,11 +136,7 @@ export function createNodes(ports: NodesPorts): Nodes {
   }
 
   /** Each gateway cancels the runs that it holds; this one first, and with them those that wait for any. */
-  async function cancelEverywhere(
-    request: Pick<RpcRequest, 'method' | 'params'>,
-    asker: Asker | undefined,
-    own: () => Promise<Json>,
-  ): Promise<Json> {
+  async function cancelEverywhere({ request, asker, own }: Routed): Promise<Json> {
     const answers = [await own()];
     const { asks, nodes } = await others();
     const asked = nodes.map((one) => askOne(asks, one, request, asker).catch((thrown: unknown) => leftBy(one, thrown)));
@@ -197,11 +187,11 @@ export function createNodes(ports: NodesPorts): Nodes {
     },
 
     async routed({ method, params: { node, ...params } }, asker, own) {
-      const request = { method, params };
-      if (typeof node === 'string') return askNamed(node, request, asker, own);
-      if (ofLeader.has(method) && !ports.leads()) return askLeader(request, asker, own);
-      if (method === 'runs.cancel' && params.all === true) return cancelEverywhere(request, asker, own);
-      return askHolder(request, asker, own);
+      const routed = { request: { method, params }, asker, own };
+      if (typeof node === 'string') return askNamed(node, routed);
+      if (ofLeader.has(method) && !ports.leads()) return askLeader(routed);
+      if (method === 'runs.cancel' && params.all === true) return cancelEverywhere(routed);
+      return askHolder(routed);
     },
 
     ofOthers,
