@@ -6,7 +6,7 @@
 import type { RunAccount } from '../machines/agent/transcript.ts';
 import type { JsonObject } from '../machines/base/json.ts';
 import type { SendOutcome } from '../machines/dispatch/send-outcome.ts';
-import type { DeliveryRecord } from '../machines/webhook/record.ts';
+import type { DeliveryRecord, RunOutcome } from '../machines/webhook/record.ts';
 import type { RunReport } from '../machines/webhook/run-report.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -43,12 +43,7 @@ export interface AgentRunRequest {
   readonly traceparent?: string;
 }
 
-export type AgentRunOutcome = (
-  | { readonly kind: 'responded'; readonly response: string }
-  | { readonly kind: 'failed'; readonly reason: string }
-  /** The system lacked descriptors, processes or memory to start it; the agent never had the prompt. */
-  | { readonly kind: 'notBegun'; readonly reason: string }
-) & {
+export type AgentRunOutcome = RunOutcome & {
   /** Tokens, cost and transcript, if the runner provides them. */
   readonly account?: RunAccount;
 };

@@ -64,7 +64,6 @@ export function usageLine(command: CliCommand): string {
   return ['agent', commandWords(command), ...command.flags.map((flag) => `[${flagWords(flag)}]`)].join(' ');
 }
 
-/** The words and the arguments. */
 export function commandWords({ path, args }: CliCommand): string {
   return [...path, ...args.map((arg) => (arg.startsWith('[') ? arg : `<${arg}>`))].join(' ');
 }

@@ -65,7 +65,6 @@ export function routeOf({ route, profile }: { readonly route: string; readonly p
 interface Waiting {
   readonly status: string;
   readonly reason?: string;
-  /** The open question. */
   readonly question?: string;
 }
 

@@ -8,7 +8,6 @@ import { type CliCommand, flagWords, takenFlags, usageLine } from './catalogue.t
 import type { ExitCode } from './context.ts';
 import { exitMeanings, files, variables } from './manual.ts';
 
-/** A word and its explanation. */
 export type Row = readonly [word: string, text: string];
 
 export type ManualPage = ReturnType<typeof pageOf>;

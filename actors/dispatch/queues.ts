@@ -29,7 +29,6 @@ export interface Queue {
   isAwaited(chat: string): boolean;
   /** Grants nothing before a time of the steady clock, as the platform asked. */
   pause(untilMs: number): void;
-  /** Ends a pause. */
   resume(): void;
   /** Grants one delivery despite a pause, if none is running, to find out whether the platform accepts messages again. */
   probe(): void;

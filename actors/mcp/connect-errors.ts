@@ -105,7 +105,6 @@ export class LongHeaderFailure extends Error {
 
 /** What the error itself does not contain. */
 interface ReadingContext {
-  /** The timeout of the attempt. */
   readonly timeoutMs: number;
   /** How the child of a stdio server exited; undefined if it runs or there is none. */
   readonly exitStatus?: number | string | null | undefined;

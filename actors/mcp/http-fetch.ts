@@ -28,7 +28,6 @@ export interface ServerFetchSettings {
   readonly plan: Pick<HttpPlan, 'url' | 'headers'> & Partial<Pick<HttpPlan, 'crossOriginRedirects'>>;
   readonly tls: ServerTls;
   readonly env: ProxyEnv;
-  /** The version of this program. */
   readonly version: string;
   /** Limit of an answer, or of one event of a stream. */
   readonly maxBodyBytes?: number;

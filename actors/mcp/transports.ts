@@ -42,7 +42,6 @@ export interface TransportPorts {
   readonly wrapFetch?: (fetch: FetchLike) => FetchLike;
   /** For specs: name resolution, and which addresses are public. */
   readonly reach?: Partial<PublicReachPorts>;
-  /** Aborts the preflight. */
   readonly signal?: AbortSignal;
 }
 

@@ -31,7 +31,6 @@ export interface DatabaseState {
   readonly synchronousCommit: string;
   /** Names that several live gateways use. */
   readonly shared: readonly string[];
-  /** Connected standbys. */
   readonly standbys: number;
   /** `synchronous_standby_names`, for which commits wait; empty for none. */
   readonly awaited: string;

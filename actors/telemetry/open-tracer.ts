@@ -19,7 +19,6 @@ interface TracerSettings {
   /** The collector's URL, such as `http://127.0.0.1:4318`; if undefined, the exporter's own variables apply. */
   readonly endpoint: string | undefined;
   readonly serviceName: string;
-  /** The version of this program. */
   readonly version: string;
   readonly log: Logger;
   /** How long spans are gathered before they are sent. Default: the SDK's. */

@@ -59,7 +59,6 @@ interface Session {
   readonly remember: (said: string) => Promise<void>;
 }
 
-/** The current turn. */
 interface LiveTurn {
   readonly ended: AbortController;
   /** Tools called that have not answered yet. */

@@ -24,7 +24,6 @@ export interface Introduction {
   readonly nonce: string;
   /** The daemon's HMAC over the nonce and the challenge, base64url. */
   readonly proof: string;
-  /** The user of the session. */
   readonly who: string;
   /** What the session may do; absent: everything. */
   readonly role?: 'reader';

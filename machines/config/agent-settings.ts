@@ -14,7 +14,6 @@ import { isPlainAddress } from './validate.ts';
 
 const price = { type: 'number', minimum: 0 } as const;
 
-/** The prices of a model. */
 const prices = {
   ...mapping,
   required: ['input_per_million', 'output_per_million'],

@@ -18,7 +18,6 @@ export interface Violation {
   readonly property?: string;
 }
 
-/** Keywords that are checked. */
 export const keywords = [
   'type',
   'maximum',

@@ -75,7 +75,6 @@ const maxAliasedNodes = 10_000;
 /** Far beyond any real configuration. Composing is recursive, and a regular expression deep in the stack crashes. */
 const deepest = 200;
 const composing = { uniqueKeys: false, merge: true } as const;
-/** The mappings that may be long. */
 const longMappings: readonly (readonly string[])[] = [
   ['mcp_servers'],
   ['platforms', 'webhook', 'routes'],

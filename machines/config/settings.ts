@@ -87,10 +87,7 @@ export interface GatewaySettings {
   readonly history: { readonly maxAgeMs: number; readonly maxBytes: number };
 }
 
-export interface InspectorSettings {
-  readonly enabled: boolean;
-  readonly host: string;
-  readonly port: number;
+export interface InspectorSettings extends Pick<WebhookSettings, 'enabled' | 'host' | 'port'> {
   /** The token for `/metrics` and `/ready`; absent: open. Empty if its reference is unset: no request matches. */
   readonly scrapeToken?: string;
   /** The origin at which a proxy serves the page, such as `https://agent.example.com`. */

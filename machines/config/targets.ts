@@ -26,7 +26,6 @@ interface TargetPlace {
   readonly is: string;
 }
 
-/** One address. */
 export const mailAddress = /^[^\s<>(),;:"@\\[\]]{1,64}@[^\s<>(),;:"@\\[\]]{1,255}$/u;
 
 const rows: Readonly<Record<string, Target>> = {

@@ -21,7 +21,6 @@ export interface CronJobContext extends CronJobInput {
   readonly missedSinceMs: number | null;
   /** Due times up to here are handled, whatever the journal's mark says. */
   readonly settledMs: number | null;
-  /** The current run. */
   readonly run: string | null;
   /** Why nothing is due, or why the last attempt failed. */
   readonly why: string | null;
@@ -65,7 +64,6 @@ type PlanMade = Extract<CronJobEvent, { readonly type: 'plan.made' }>;
 
 const adopt = { type: 'adopt', params: ({ event }: { readonly event: PlanMade }) => event } as const;
 
-/** The transition by a kind of plan. */
 function leadsTo<const Target extends string>(target: Target, kind: Plan['kind']) {
   return {
     guard: { type: 'planIs', params: ({ event }: { readonly event: PlanMade }) => ({ plan: event.plan, kind }) },

@@ -5,23 +5,19 @@
  */
 
 import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import type { Route } from '../config/route.ts';
 import { canonicalTarget, cureOfTarget } from '../config/targets.ts';
 import { readSchedule, type Schedule } from './expression.ts';
 
-export interface CronJob {
+type OfRoute = 'enabled' | 'skills' | 'deliver' | 'deliverExtra' | 'onFailure' | 'onFailureExtra';
+
+export interface CronJob extends Pick<Route, OfRoute> {
   readonly id: string;
   readonly name: string;
   readonly prompt: string;
-  readonly enabled: boolean;
   readonly paused: boolean;
-  readonly skills: readonly string[];
   /** The model of its runs by name; absent: the profile's. */
   readonly model?: string;
-  readonly deliver: string;
-  readonly deliverExtra: JsonObject;
-  /** The target that is notified of failed runs; absent: none (DIS-4). */
-  readonly onFailure?: string;
-  readonly onFailureExtra?: JsonObject;
   /** As written; absent: the job is fired only by webhooks and by hand. */
   readonly schedule?: string;
   /** An IANA zone; absent: the zone of the machine. */

@@ -67,7 +67,6 @@ export function normaliseReason(reason: string): string {
   return varying.reduce((text, [pattern, by]) => text.replace(pattern, by), shared).trim();
 }
 
-/** How failures can be grouped. */
 export const failureGroupings = ['cause', 'target', 'route'] as const;
 export type FailureGrouping = (typeof failureGroupings)[number];
 

@@ -40,7 +40,6 @@ export interface VerifyResult {
 type PlatformEvent =
   /** A check is requested now. */
   | { readonly type: 'platform.check' }
-  /** A delivery succeeded. */
   | { readonly type: 'platform.delivered' }
   /** A delivery was refused for its credentials. */
   | { readonly type: 'platform.refused' }

@@ -7,7 +7,6 @@ import { meantOr } from '../config/nearest.ts';
 import { sanitise } from './tool-name.ts';
 import { untrustedWords } from './untrusted-words.ts';
 
-/** A registered name with its server. */
 interface ServerTool {
   readonly server: string;
   readonly name: string;

@@ -24,7 +24,6 @@ export type ConnectFailure =
       readonly message: string;
       readonly rpcCode?: number;
       readonly ledTo?: string;
-      /** The Retry-After header of the answer. */
       readonly retryAfter?: string;
       /** The scope that the token lacks (RFC 6750 `insufficient_scope`); empty if the server names none. */
       readonly scope?: string;

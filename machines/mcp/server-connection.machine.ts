@@ -43,7 +43,6 @@ export interface ConnectionContext extends ConnectionInput {
   /** Consecutive failed attempts and sessions. */
   readonly failures: number;
   readonly retryMs: number;
-  /** Calls in progress. */
   readonly inFlight: number;
   readonly answered: boolean;
   /** The lifetime is over; the end of the last call in progress closes the session. */

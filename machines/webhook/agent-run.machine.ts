@@ -8,7 +8,7 @@ import { assign, setup } from 'xstate';
 import type { Spending } from '../agent/spending.ts';
 import { effect, itself, itsOutput, promisePlaceholder } from '../base/declare.ts';
 import { changed } from '../base/json.ts';
-import type { RunRecord } from './record.ts';
+import type { RunOutcome, RunRecord } from './record.ts';
 
 export interface RunInput {
   readonly key: string;
@@ -23,12 +23,7 @@ export interface RunContext extends RunInput {
   readonly unbegun: number;
 }
 
-export type RunResult = (
-  | { readonly kind: 'responded'; readonly response: string }
-  | { readonly kind: 'failed'; readonly reason: string }
-  /** System resources were missing; the agent never had the prompt. */
-  | { readonly kind: 'notBegun'; readonly reason: string }
-) & {
+export type RunResult = RunOutcome & {
   /** What it used, if the runner reports that. */
   readonly spending?: Spending;
 };

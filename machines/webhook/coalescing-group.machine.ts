@@ -20,20 +20,16 @@ export interface GroupInput {
   readonly burst?: Batch;
   /** The key of the current run, if one was found at start. */
   readonly inFlight?: string;
+  /** When the last event came, in Unix milliseconds: waits are measured from here. */
   readonly atMs: number;
 }
 
-interface GroupContext {
-  readonly key: string;
-  readonly profile: string;
-  readonly route: string;
+interface GroupContext extends Omit<GroupInput, 'burst' | 'inFlight'> {
   /** The batch being collected; null if there is none. */
   readonly burst: Batch | null;
   readonly opening: Batch | null;
   /** The current run; null if there is none. */
   readonly inFlight: string | null;
-  /** When the last event came, in Unix milliseconds: waits are measured from here. */
-  readonly atMs: number;
 }
 
 export type GroupEvent =

@@ -154,6 +154,12 @@ export interface RunRecord extends Partial<Spending> {
   readonly repeatedBy?: string;
 }
 
+export type RunOutcome =
+  | { readonly kind: 'responded'; readonly response: string }
+  | { readonly kind: 'failed'; readonly reason: string }
+  /** The system lacked descriptors, processes or memory to start it; the agent never had the prompt. */
+  | { readonly kind: 'notBegun'; readonly reason: string };
+
 export interface GroupRecord {
   readonly profile: string;
   readonly route: string;
@@ -229,35 +235,36 @@ export function orderOf({ order, queuedAtMs }: DeliveryRecord): number {
   return order ?? queuedAtMs;
 }
 
-/** A row of `agent deliveries list --json`. */
-export interface DeliveryRow {
-  readonly id: string;
+interface EventColumns {
   readonly delivery_id: string;
+  readonly route: string;
+  readonly profile: string;
+  readonly event: string;
+  readonly reason?: string;
+}
+
+interface WorkColumns extends EventColumns {
+  readonly id: string;
+  readonly queued_at: string;
+  readonly ended_at?: string;
+}
+
+/** A row of `agent deliveries list --json`. */
+export interface DeliveryRow extends WorkColumns {
   readonly target: string;
   readonly failed_run?: string;
   /** What it reports of a run before its end. */
   readonly reports?: Progress['kind'];
   readonly chat_id?: string;
-  readonly route: string;
-  readonly profile: string;
-  readonly event: string;
   readonly status: DeliveryRecord['status'];
   readonly attempts: number;
-  readonly reason?: string;
   readonly message_id?: string;
-  readonly queued_at: string;
   readonly next_try_at?: string;
-  readonly ended_at?: string;
 }
 
 /** A row of `agent events --json` (CON-4). */
-export interface EventSummary {
-  readonly delivery_id: string;
-  readonly route: string;
-  readonly profile: string;
-  readonly event: string;
+export interface EventSummary extends EventColumns {
   readonly status: string;
-  readonly reason?: string;
   readonly received_at: string;
   /** The gateway that received it, if several use the journal. */
   readonly node?: string;
@@ -274,22 +281,14 @@ export interface EventSummary {
 }
 
 /** A row of `agent runs list --json`. */
-export interface RunRow {
-  readonly id: string;
-  readonly delivery_id: string;
-  readonly route: string;
-  readonly profile: string;
-  readonly event: string;
+export interface RunRow extends WorkColumns {
   readonly kind: 'agent' | 'cron';
   readonly status: RunRecord['status'];
   readonly attempt: number;
   readonly superseded: number;
   /** How many events' prompts it may contain, if it gets all events of its batch; `superseded` are those before them. */
   readonly events?: number;
-  readonly reason?: string;
-  readonly queued_at: string;
   readonly started_at?: string;
-  readonly ended_at?: string;
   /** The question that it waits for, while a person must answer. */
   readonly question?: string;
 }

@@ -40,7 +40,6 @@ interface Borrower {
   readonly who: string;
   /** The model that looks at its pictures. */
   readonly model: ModelSettings;
-  /** The caller of its calls. */
   readonly caller: 'run' | 'chat';
   /** The key of the run, if it is one. */
   readonly run?: string;

@@ -15,7 +15,6 @@ import type { DaemonView } from './view.ts';
 
 export interface CommandHost {
   readonly source: HomeSource;
-  /** The version of this program. */
   readonly version?: string;
   /** Absent if the command line runs a command of the home by itself. */
   readonly daemon?: DaemonView;

@@ -60,7 +60,6 @@ export function homeOf({ inForce, source }: HomeOrigin): LoadedHome {
   return inForce?.().home ?? loadHome(source);
 }
 
-/** The same with its routes. */
 export function routedHomeOf({ inForce, source }: HomeOrigin): RoutedHome {
   return inForce?.() ?? readRoutedHome(source);
 }

@@ -7,7 +7,6 @@
 
 import type { Method } from './contract.ts';
 
-/** Needs a daemon. */
 const daemon = (does: string) => ({ does, isOfHome: false, hasDocuments: false });
 /** Needs no daemon. */
 const home = (does: string) => ({ does, isOfHome: true, hasDocuments: false });

@@ -73,7 +73,6 @@ function refuseConnection(socket: Socket): void {
   socket.once('data', () => socket.end(formatError(null, { code: rpcCodes.refused, message, data: { code } })));
 }
 
-/** The run of a socket. */
 interface RunBounds {
   readonly runId: string;
   readonly profile: string;

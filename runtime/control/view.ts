@@ -48,7 +48,6 @@ export interface EventView {
 export interface DaemonView extends RunHistory, EventView {
   readonly deliveryService: DeliveryService;
   readonly failures: FailureView;
-  /** The cron jobs. */
   readonly cron: CronView;
   /** The servers' half. */
   readonly mcp: McpView;

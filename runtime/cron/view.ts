@@ -34,7 +34,6 @@ export interface CronView {
   run(profile: string, ref: string, how: { readonly context?: string; readonly force: boolean }): Promise<HandVerdict>;
   /** The store of a profile's jobs; undefined if the profile is not served. */
   store(profile: string): JobsStore | undefined;
-  /** Redacts secrets. */
   redact<Row extends object>(row: Row): Row;
   /** Checks the files now, because one has changed. */
   look(): void;

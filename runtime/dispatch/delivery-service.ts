@@ -33,7 +33,6 @@ interface DeliveryServicePorts extends RecordPorts {
   readonly settleRun: SettleRun;
   /** The key of a delivery by the id of its event; undefined if the event is unknown. */
   readonly keyOf: (id: string) => Promise<string | undefined>;
-  /** Redacts secrets. */
   readonly redact: <Given extends object>(record: Given) => Given;
   /** False while there are so many deliveries in memory that this one waits on disk, from where it is recovered. */
   readonly hasRoom: (record: DeliveryRecord) => boolean;

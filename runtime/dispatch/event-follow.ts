@@ -34,7 +34,6 @@ interface FollowPorts {
   readonly nowMs: () => number;
 }
 
-/** A search that is followed. */
 interface Followed {
   readonly listeners: Set<(news: EventNews) => void>;
   /** Aborted when the last listener has left. */

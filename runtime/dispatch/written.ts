@@ -5,6 +5,7 @@ import type { AnyActorRef } from 'xstate';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecordWriter, WriteVerdict } from '../../actors/store/record-writer.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import type { RunEvent } from '../../machines/webhook/agent-run.machine.ts';
 import type { WorkPools } from '../system/work-pools.ts';
 
 export interface RecordPorts {
@@ -16,12 +17,7 @@ export interface RecordPorts {
 }
 
 interface WriteListener {
-  send(
-    event:
-      | { readonly type: 'journal.written'; readonly isLeft?: true }
-      | { readonly type: 'journal.refused'; readonly reason: string }
-      | { readonly type: 'work.lost' },
-  ): void;
+  send(event: Extract<RunEvent, { readonly type: 'journal.written' | 'journal.refused' | 'work.lost' }>): void;
 }
 
 /** The verdict for a write whose records could not be read. */

@@ -79,7 +79,6 @@ export interface Examined {
   readonly diagnostics: readonly Diagnostic[];
   readonly paths: HomePaths;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The version of this program. */
   readonly version: string;
   /** Contacts only this machine. */
   readonly offline: boolean;

@@ -6,28 +6,20 @@
 
 import { cut, type Json, stringify } from '../../machines/base/json.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
+import type { ServerCall } from '../control/contract/servers.ts';
 import type { Redactor } from '../observe/redact.ts';
 import type { CallQuestion, LiveCall } from './calls.ts';
 import { connectionKey } from './sessions.ts';
 
-export interface CallMemo {
-  readonly id: string;
+export interface CallMemo extends Pick<ServerCall, 'id' | 'tool' | 'caller' | 'outcome' | 'why' | 'tries'> {
   /** The key of the calling run, if any. */
   readonly run?: string;
-  readonly caller: string;
   readonly profile: string;
-  /** The registered name. */
-  readonly tool: string;
   readonly server: string;
-  /** `result`, or the code of the fault. */
-  readonly outcome: string;
   /** The tool reported an error itself. */
   readonly isError: boolean;
-  readonly why?: string;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
-  /** How often it was passed to a session. */
-  readonly tries: number;
   /** The question to a person: its time, verdict and end. */
   readonly question?: CallQuestion;
   /** JSON with secrets redacted, truncated if long. */

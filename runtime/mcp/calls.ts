@@ -30,7 +30,6 @@ export interface CallRequest {
   readonly allows?: (tool: ServerTool) => boolean;
   /** The key of the calling run, if any. */
   readonly run?: string;
-  /** The trace of the call. */
   readonly traceparent?: string;
   /** The model's text with the call. */
   readonly said?: string;

@@ -29,7 +29,6 @@ export interface ProbePorts {
   /** The name of this gateway in listings; undefined if none runs in this process. */
   readonly gateway?: string | undefined;
   readonly nowMs: () => number;
-  /** Aborts the attempt. */
   readonly signal?: AbortSignal;
 }
 

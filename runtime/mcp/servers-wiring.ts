@@ -15,7 +15,6 @@ export type ServersPool =
 interface ServersPorts {
   readonly pools: Readonly<Record<ServersPool, AnyActorLogic>>;
   readonly reconcile: Reconcile;
-  /** The calls in progress. */
   readonly live: Pick<Calls, 'stop'>;
   readonly logins: Pick<Logins, 'stop'>;
   readonly closeFiles: () => Promise<void>;

@@ -59,7 +59,6 @@ interface SessionsPorts {
   readonly random: () => number;
   /** How long the event loop has been busy, in milliseconds that only rise; the process's own loop unless given. */
   readonly busyMs?: () => number;
-  /** Redacts the known secrets in a text. */
   readonly redact: (text: string) => string;
   readonly log: Logger;
 }

@@ -24,7 +24,6 @@ import { noteScopeRefusal } from './login-steps.ts';
 import { createLogins, type Logins } from './logins.ts';
 
 interface LoginHalfPorts {
-  /** The folder of the home. */
   readonly home: string;
   readonly documents: () => Documents;
   readonly browser: () => ChartPool<typeof browserLoginMachine>;

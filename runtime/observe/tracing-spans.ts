@@ -13,7 +13,6 @@ import { statusOf } from '../../machines/webhook/reply.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import type { TracedSpan, Tracing } from './tracing.ts';
 
-/** A request in progress. */
 interface TracedRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Undefined unless traces are made. */

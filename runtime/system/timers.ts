@@ -9,7 +9,6 @@ import type { AnyActorRef, EventObject } from 'xstate';
 import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { systemInternals } from '../../machines/base/xstate-internals.ts';
 
-/** A pending timer. */
 interface WaitingTimer {
   readonly event: EventObject;
   readonly delayMs: number;

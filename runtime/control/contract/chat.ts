@@ -1,5 +1,7 @@
 /** The chat with the configured model. */
 
+import type { ModelUse } from './runs.ts';
+
 export interface InChat {
   readonly session: string;
 }
@@ -12,17 +14,10 @@ export interface ChatOpened extends InChat {
   readonly tools: number;
 }
 
-export interface TurnResult {
+export interface TurnResult extends ModelUse {
   readonly outcome: string;
   readonly text?: string;
   readonly reason?: string;
-  /** Requests to the model. */
-  readonly steps?: number;
-  readonly input_tokens?: number;
-  /** Those of the input that the endpoint had in its cache. */
-  readonly cached_tokens?: number;
-  readonly output_tokens?: number;
-  readonly cost?: number;
 }
 
 export interface ToolSummary {

@@ -16,7 +16,6 @@ export interface EventChoice {
 }
 
 export interface HistoryQuery extends EventChoice {
-  /** Maximum number of rows. */
   readonly limit: number;
   readonly status?: string;
   /** Only rows before this key, for the next page. */

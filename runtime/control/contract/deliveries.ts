@@ -60,18 +60,12 @@ export interface FailureGroupRow extends Omit<FailureGroup, 'firstMs' | 'lastMs'
   readonly buckets: readonly number[];
 }
 
-export interface FailureRow {
-  readonly id: string;
+export interface FailureRow extends Pick<DeliveryRow, 'id' | 'route' | 'event' | 'status' | 'attempts' | 'reason'> {
   readonly event_key: string;
-  readonly route: string;
-  readonly event: string;
   /** The platform and the place, such as a channel. */
   readonly place: string;
-  readonly status: DeliveryRecord['status'];
   /** The beginning of the text. */
   readonly text: string;
-  readonly attempts: number;
-  readonly reason?: string;
   readonly note?: string;
   readonly last_attempt_at: string;
 }
@@ -105,7 +99,7 @@ export interface CancelledRuns extends Omit<Sweep, 'done'> {
   readonly cancelled: number;
 }
 
-export interface TargetRow {
+export interface TargetRow extends Pick<OutgoingRow, 'paused_until' | 'pause_reason'> {
   readonly name: string;
   readonly target: string;
   /** The platform's display name, such as `Slack`. */
@@ -117,9 +111,6 @@ export interface TargetRow {
   readonly home_channel?: string;
   /** Deliveries in its queue. */
   readonly waiting?: number;
-  /** The platform has requested a pause until then. */
-  readonly paused_until?: string;
-  readonly pause_reason?: string;
   readonly note?: string;
   readonly error?: string;
 }

@@ -4,17 +4,11 @@
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
-export interface OpenedEvent {
-  readonly key: string;
-  readonly delivery: string;
-  readonly route: string;
-  readonly profile: string;
-  readonly event: string;
+import type { Timeline } from './wire.ts';
+
+export interface OpenedEvent extends Omit<Timeline, 'verdict' | 'cure' | 'findings' | 'phases'> {
   /** The gateway that received it, if several share the journal. */
   readonly node?: string;
-  /** The status in a row of the history. */
-  readonly status: string;
-  readonly received: number;
   /** Absent while any part of it is under way. */
   readonly ended?: number;
   readonly verdict: Verdict;

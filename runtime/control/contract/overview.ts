@@ -1,6 +1,7 @@
 /** The page's overview. */
 
 import type { NamedRange } from '../../../machines/base/time-range.ts';
+import type { TargetRow } from './deliveries.ts';
 import type { CountedEvents } from './events.ts';
 import type { ServerRow } from './servers.ts';
 
@@ -10,7 +11,6 @@ export interface OverviewChoice {
   readonly profile?: string;
 }
 
-/** The overview, read once or watched. */
 export interface OverviewService {
   read(choice: OverviewChoice): Promise<Overview>;
   /** Calls back with the overview, at once and after each change, until the returned function is called. */
@@ -94,16 +94,11 @@ export interface ServerHealth extends HealthRow, Pick<ServerRow, 'state' | 'tool
   readonly calls: number;
 }
 
-export interface TargetHealth extends HealthRow {
-  readonly title: string;
-  /** The state of its connection. */
-  readonly state: string;
-  readonly account?: string;
+export interface TargetHealth extends HealthRow, Pick<TargetRow, 'title' | 'state' | 'account' | 'error'> {
   /** Deliveries that arrived in the range, and attempts that failed, counted since the gateway started. */
   readonly sent: number;
   readonly failed: number;
   /** Deliveries that wait for a person. */
   readonly open: number;
   readonly median_ms?: number;
-  readonly error?: string;
 }

@@ -4,9 +4,8 @@ import type { Json } from '../../../machines/base/json.ts';
 import type { DeliveryRecord, RunRecord, RunRow } from '../../../machines/webhook/record.ts';
 import type { HistoryQuery } from './choices.ts';
 
-export interface RunDetail extends RunRow {
-  readonly prompt: string;
-  readonly response: string | null;
+/** What a run, or a turn of a chat, has used. */
+export interface ModelUse {
   /** Requests to the model. */
   readonly steps?: number;
   readonly input_tokens?: number;
@@ -14,6 +13,11 @@ export interface RunDetail extends RunRow {
   readonly cached_tokens?: number;
   readonly output_tokens?: number;
   readonly cost?: number;
+}
+
+export interface RunDetail extends RunRow, ModelUse {
+  readonly prompt: string;
+  readonly response: string | null;
   readonly delivery?: DeliveryRecord;
   /** All deliveries, if the response has several. */
   readonly deliveries?: readonly DeliveryRecord[];

@@ -111,6 +111,7 @@ export interface ServerCall {
   readonly why?: string;
   readonly started_at: string;
   readonly milliseconds: number;
+  /** How often it was passed to a session. */
   readonly tries: number;
 }
 

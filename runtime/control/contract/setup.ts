@@ -2,6 +2,7 @@
 
 import type { Diagnostic } from '../../../machines/config/diagnostic.ts';
 import type { VariableSource } from '../../../machines/config/shown-settings.ts';
+import type { ProviderWords } from './routes.ts';
 
 export interface ConfigSource {
   readonly file: string;
@@ -11,7 +12,6 @@ export interface ConfigSource {
   /** The lines of the file, with references unresolved. */
   readonly disk: readonly string[];
   readonly saved_at?: string;
-  /** Findings of this file. */
   readonly findings: readonly Diagnostic[];
   /** Absent without a daemon. */
   readonly in_force?: {
@@ -60,15 +60,8 @@ export interface Setup {
   };
 }
 
-export interface SourceChoice {
+export interface SourceChoice extends Pick<ProviderWords, 'title' | 'page' | 'secret' | 'sample'> {
   readonly name: string;
-  readonly title: string;
-  /** The provider's documentation of its signature. */
-  readonly page: string;
-  /** A description of the secret. */
-  readonly secret: string;
   /** The provider generates the secret; otherwise one is generated if none is given. */
   readonly secret_needed: boolean;
-  /** A recorded event to try a route with. */
-  readonly sample?: string;
 }
