@@ -4,22 +4,17 @@
  * @see DUR-1 in docs/specification.md
  */
 
-import { LRUCache } from 'lru-cache';
 import { type Fault, fault, type Result } from '../../machines/base/fault.ts';
 import { type ComparedClock, createClockCheck } from './clock-check.ts';
 import type { CommitVerdict, Journal, News, Rewrite, SessionId, Settled, Write } from './journal.ts';
 import { createLeadership } from './leadership.ts';
+import { createLiving, type OwnSession } from './living.ts';
 import { withReleases } from './shared-claims.ts';
 
-interface KeeperSettings {
+interface KeeperSettings extends OwnSession {
   readonly open: () => Promise<Result<Journal>>;
-  /** The name of the gateway that owns the session: the same after a crash, so that its old session ends at once. */
-  readonly owner: string;
-  readonly sessionTtlMs: number;
   /** This machine's clock, by which work is due. One far from the clock of a shared journal is refused. */
   readonly clock?: ComparedClock;
-  /** Called while a session of another live gateway with the same owner is seen. */
-  readonly namesake?: () => void;
   /** Milliseconds of a clock that only rises. */
   readonly steadyMs?: () => number;
   /** Called for every commit that the engine could not write, and for every `take` that failed. */
@@ -92,7 +87,6 @@ export interface JournalKeeper {
 
 const notOpen = fault('journal-unavailable', 'journal: not open; nothing can be acknowledged until it is');
 
-const maxOwners = 1_000;
 const sureMarginMs = 3_000;
 /**
  * When the database notices that a gateway's connection is lost, the others give it 1.5 seconds to return
@@ -105,9 +99,6 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let session: SessionId | undefined;
   const watchers = new Set<(writes: readonly Write[]) => void>();
   const listeners = new Set<(news: News) => void>();
-  let living: ReadonlySet<SessionId> = new Set();
-  /** The owners of the latest sessions, including ended ones. */
-  const owners = new LRUCache<SessionId, string>({ max: maxOwners });
   /** A journal that is opened after that is closed at once: its connections would keep the process from ending. */
   let isClosed = false;
   let isReaping = false;
@@ -115,24 +106,12 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   let isBeating = false;
   const steadyMs = settings.steadyMs ?? (() => performance.now());
   const clock = settings.clock && createClockCheck(settings.clock, steadyMs);
+  const living = createLiving(settings, () => session, steadyMs);
   /** Until then no other gateway considers the session ended, by the steady clock. */
   let sureUntilMs = Number.NEGATIVE_INFINITY;
   let lateRenewals = 0;
   /** The journal, if it is shared. */
   const shared = (): Journal | undefined => (journal?.local === undefined ? journal : undefined);
-
-  /** Another session of the same owner, and when it was first seen: that of a lost machine ends in the meantime. */
-  let namesake: { readonly id: SessionId; readonly seenAtMs: number } | undefined;
-
-  async function learnLiving(opened: Journal): Promise<void> {
-    const found = await opened.living();
-    if (!found.ok) return;
-    const other = found.value.find(({ id, owner }) => owner === settings.owner && id !== session);
-    if (other?.id !== namesake?.id) namesake = other && { id: other.id, seenAtMs: steadyMs() };
-    else if (namesake !== undefined && steadyMs() - namesake.seenAtMs > settings.sessionTtlMs) settings.namesake?.();
-    living = new Set(found.value.map(({ id }) => id));
-    for (const { id, owner } of found.value) owners.set(id, owner);
-  }
 
   async function openSession(opened: Journal): Promise<Fault | undefined> {
     const askedAtMs = steadyMs();
@@ -140,7 +119,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     if (!begun.ok) return begun.fault;
     session = begun.value;
     sureUntilMs = askedAtMs + settings.sessionTtlMs;
-    if (shared() !== undefined) await learnLiving(opened);
+    if (shared() !== undefined) await living.learn(opened);
     return undefined;
   }
 
@@ -174,7 +153,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   function hasEnded(ended: SessionId): void {
     // Another one may have been begun meanwhile.
     if (session === ended) session = undefined;
-    living = new Set([...living].filter((one) => one !== ended));
+    living.hasEnded(ended);
   }
 
   function submit(writes: readonly Write[], settled: Settled, rewrite?: Rewrite): void {
@@ -215,7 +194,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
   });
 
   return {
-    ownerOf: (of) => owners.get(of),
+    ownerOf: living.ownerOf,
     async open() {
       if (journal === undefined) {
         const opened = await settings.open();
@@ -226,7 +205,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
         }
         journal = opened.value;
         journal.watch((news) => {
-          if (news === 'session') void learnLiving(opened.value);
+          if (news === 'session') void living.learn(opened.value);
           for (const listener of listeners) listener(news);
         });
       } else {
@@ -253,7 +232,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
       try {
         const unrenewed = await renew(opened, session);
         if (unrenewed !== undefined) settings.refused(unrenewed);
-        else await learnLiving(opened);
+        else await living.learn(opened);
       } finally {
         isBeating = false;
       }
@@ -284,10 +263,7 @@ export function createKeeper(settings: KeeperSettings): JournalKeeper {
     leads,
     seekLead: async () => shared() !== undefined && leadership.seek(),
     giveLead: leadership.give,
-    place() {
-      const all = [...living].sort();
-      return { of: Math.max(1, all.length), at: Math.max(0, all.indexOf(session ?? '')) };
-    },
+    place: living.place,
     life: () => session && `${session}/${lateRenewals}`,
     isSure: () => session !== undefined && steadyMs() < sureUntilMs - sureMarginMs && lostMs() < sureWhileLostMs,
     aheadMs: () => clock?.aheadMs() ?? 0,

@@ -15,17 +15,11 @@ import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { compile } from '../../machines/base/compile.ts';
 import type { Fault } from '../../machines/base/fault.ts';
 import type { Settings } from '../../machines/config/settings.ts';
-import type { CompiledRoute } from '../../machines/webhook/compile-route.ts';
 import { diagnoseRefusal } from '../../machines/webhook/diagnose-refusal.ts';
-import { deliveryIdOf } from '../../machines/webhook/envelope.ts';
 import { shareOf } from '../../machines/webhook/rate-window.ts';
 import { signatureClaim } from '../../machines/webhook/record.ts';
 import { replyTo } from '../../machines/webhook/reply.ts';
-import {
-  type RequestContext,
-  type RequestOutput,
-  requestContext,
-} from '../../machines/webhook/webhook-request.machine.ts';
+import { requestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import type { SharedPorts } from '../config/shared-ports.ts';
 import { assembleCron } from '../cron/assemble.ts';
 import type { CronView } from '../cron/view.ts';
@@ -41,7 +35,7 @@ import { createEventTraces } from '../observe/tracing-spans.ts';
 import { createIds } from '../system/ids.ts';
 import { createChartPool } from '../system/pools.ts';
 import { createDecisions, type Decisions } from './event-log.ts';
-import { addressIn, type LiveRequest, parsedOf, type SpawnPorts } from './exchanges.ts';
+import { type LiveRequest, parsedOf, type SpawnPorts } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
 import { assembleJournal } from './journal.ts';
 import { createLearnKey } from './learn-key.ts';
@@ -49,6 +43,7 @@ import { type OwnRequest, sendOwnRequest } from './own-request.ts';
 import { createParts } from './parts.ts';
 import { createRateWindows } from './rate-windows.ts';
 import { createReceiver } from './receiver.ts';
+import { createRequestEnds } from './request-ends.ts';
 import { wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
 import { createRouteTable, type RouteSources } from './route-table.ts';
@@ -102,7 +97,6 @@ interface Webhooks
 /** Handshakes per route; a provider sends a few, and repeats one that failed. */
 const handshakesPerMinute = 10;
 const emptyBody = Buffer.alloc(0);
-const internalError = replyTo({ kind: 'internal' });
 const draining = replyTo({ kind: 'draining' });
 
 /** How soon a changed subscription is read without a request; its secret is masked from then on. */
@@ -251,6 +245,16 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     graceMs: () => answerGraceMs() + lastAnswersMs,
   });
 
+  const ends = createRequestEnds({
+    exchanges,
+    find: routes.find,
+    decided(output, live) {
+      countRequest(output, nowMs());
+      decisions.decided(output, live);
+    },
+    traced: traces.ended,
+    nowMs,
+  });
   const gateway = wireGateway({
     ...work.gateway,
     cronJobs: cron.pool,
@@ -259,27 +263,7 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       name: 'requests',
       machine: requestMachine,
       copy: requestContext,
-      onDone: (key, output: RequestOutput) => {
-        const live = exchanges.get(key);
-        exchanges.delete(key);
-        // A check by the owner is no event.
-        if (live?.checksOnly === true) return;
-        countRequest(output, nowMs());
-        traces.ended(output, live);
-        decisions.decided(output, live);
-      },
-      onCrashed: (key) => {
-        const live = exchanges.get(key);
-        exchanges.delete(key);
-        if (live === undefined) return;
-        // The record needs the address of the sender, which is unknown after the answer.
-        addressIn(live);
-        live.exchange.reply(internalError);
-        live.part?.answered({ kind: 'internal' });
-        const ended = crashedRequest(key, live, routes.find, nowMs());
-        countRequest(ended, nowMs());
-        decisions.decided(ended, live);
-      },
+      ...ends,
     }),
     httpServers,
     nowMs,
@@ -344,28 +328,5 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       work.close();
       await journal.close();
     },
-  };
-}
-
-/** The known facts of a request whose chart crashed: enough for a row that refers to the log. */
-function crashedRequest(
-  id: string,
-  { exchange, body }: LiveRequest,
-  find: (path: string) => CompiledRoute | undefined,
-  receivedAtMs: number,
-): RequestContext {
-  const { method, path, headers } = exchange.head;
-  const route = find(path)?.route;
-  const deliveryId = deliveryIdOf(headers, body);
-  return {
-    id,
-    origin: 'http',
-    method,
-    path,
-    receivedAtMs,
-    ...(route === undefined ? {} : { route, profile: route.profile }),
-    ...(deliveryId === undefined ? {} : { deliveryId }),
-    outcome: { kind: 'internal' },
-    reason: `internal error; the log has the details of request ${id}`,
   };
 }
