@@ -74,7 +74,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
   /** The same by canonical name: a delivery may use an alias. */
   let byName = new Map<string, LiveTarget>();
   const queues = new Map<string, TargetQueue>();
-  const waiting = new Map<string, Set<() => void>>();
+  const checks = createCheckWaits();
   let createPlatformTarget: TargetOwner['createPlatformTarget'];
   let reconciled = Promise.resolve();
 
@@ -157,31 +157,10 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
     living.spawn(key, inputOf(entry));
   }
 
-  /** Resolves when the check in progress has ended, or the signal aborts. */
-  function checkEnded({ key }: LiveTarget, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const waiters = waiting.get(key) ?? new Set();
-      waiting.set(key, waiters);
-      const done = (): void => {
-        waiters.delete(done);
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      waiters.add(done);
-      signal.addEventListener('abort', done);
-      if (signal.aborted) done();
-    });
-  }
-
   /** Checks the credentials at the platform again. */
   function lookAgain(entry: LiveTarget): void {
     entry.lastAskedMs = steadyMs();
     pool()?.get(entry.key)?.send({ type: 'platform.check' });
-  }
-
-  /** Called when a check or the connection has ended. */
-  function checked(key: string): void {
-    for (const done of [...(waiting.get(key) ?? [])]) done();
   }
 
   return {
@@ -202,7 +181,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
     queueOf: (profile: string, name: string): TargetQueue | undefined =>
       queues.get(platformKey(profile, canonicalTarget(name) ?? name)),
     connectionOf: ({ key }: LiveTarget) => stateOf(key),
-    checkEnded,
+    checkEnded: checks.ended,
     lookAgain,
     /** Applies the outcome of a delivery, which began at this time by the steady clock, to the target's state. */
     learn(entry: LiveTarget, outcome: SendOutcome, begunAtMs: number): void {
@@ -229,15 +208,16 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
       entry.lastAskedMs = steadyMs();
       return { outcome: await entry.made.verify(signal), jitter: ports.random() };
     },
-    checked,
+    /** Called when a check has ended. */
+    checked: checks.release,
     /** Called when a connection's chart has ended. */
     ended(key: string): void {
-      checked(key);
+      checks.release(key);
       spawn(key);
     },
     /** Called when a connection's chart has crashed. */
     crashed(key: string, error: unknown): void {
-      checked(key);
+      checks.release(key);
       const entry = kept.get(key);
       const wasSpent = respawns.isSpent(key);
       if (entry === undefined || respawns.crashed(key, () => spawn(key)) || wasSpent) return;
@@ -266,7 +246,38 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
       pool()?.clear();
       respawns.clear();
       for (const queue of queues.values()) queue.clear();
-      for (const key of [...waiting.keys()]) checked(key);
+      checks.releaseAll();
+    },
+  };
+}
+
+/** Who waits for the check of a target that is in progress, by the target's key. */
+function createCheckWaits() {
+  const waiting = new Map<string, Set<() => void>>();
+
+  function release(key: string): void {
+    for (const done of [...(waiting.get(key) ?? [])]) done();
+  }
+
+  return {
+    /** Resolves when the check has ended, or the signal aborts. */
+    ended({ key }: LiveTarget, signal: AbortSignal): Promise<void> {
+      return new Promise((resolve) => {
+        const waiters = waiting.get(key) ?? new Set();
+        waiting.set(key, waiters);
+        const done = (): void => {
+          waiters.delete(done);
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
+        waiters.add(done);
+        signal.addEventListener('abort', done);
+        if (signal.aborted) done();
+      });
+    },
+    release,
+    releaseAll(): void {
+      for (const key of [...waiting.keys()]) release(key);
     },
   };
 }

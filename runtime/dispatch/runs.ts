@@ -43,28 +43,7 @@ export function wireRun(ports: RunPorts) {
   const underWay = new Map<string, UnderWay>();
   /** Transcripts of ended runs, until they are written. */
   const accounts = new Map<string, RunAccount>();
-
-  /** The events of runs that were answered at once, until their response is handled. */
-  const answered = new ChurnMap<string, EventRecord>();
-  /** Held-back deliveries, until they begin. */
-  const unwritten = new ChurnMap<string, DeliveryRecord>();
-
-  /**
-   * Holds back a response that is delivered within the gateway; returns whether it did. Both can be produced again after
-   * a crash, so one commit writes the response and its delivery once both have ended.
-   */
-  function isHeld(key: string, record: RunRecord): boolean {
-    const event = answered.get(key);
-    answered.delete(key);
-    if (event === undefined || ports.keeper.isShared()) return false;
-    const order = ports.nextOrder();
-    const [only, ...others] = responsesTo(event, key, { run: record, order }, ports);
-    if (only === undefined || others.length > 0) return false;
-    if (!ports.isWithin(only.value.profile, only.value.target)) return false;
-    unwritten.set(key, only.value);
-    ports.writer.hold('deliveries', key, [runChange(key, record, order), only]);
-    return true;
-  }
+  const held = createHeldResponses(ports);
 
   const leavePlace = (key: string): void => {
     leave.get(key)?.();
@@ -137,13 +116,12 @@ export function wireRun(ports: RunPorts) {
       leavePlace: ({ context }) => leavePlace(context.key),
       writeRun: ({ context, self }) => {
         const { key, record } = context;
-        const answer = record.status === 'running' ? ports.answerAtOnce?.(record) : undefined;
-        if (answer !== undefined) {
-          answered.set(key, answer.event);
-          self.send({ type: 'run.answered', response: answer.response });
+        const response = record.status === 'running' ? held.answer(key, record) : undefined;
+        if (response !== undefined) {
+          self.send({ type: 'run.answered', response });
           return;
         }
-        if (record.status === 'delivering' && isHeld(key, record)) {
+        if (record.status === 'delivering' && held.hold(key, record)) {
           self.send({ type: 'journal.written' });
           return;
         }
@@ -171,9 +149,8 @@ export function wireRun(ports: RunPorts) {
           self.send({ type: 'delivery.settled', status: 'delivered' });
           return;
         }
-        const delivery = unwritten.get(key);
+        const delivery = held.take(key);
         if (delivery !== undefined) {
-          unwritten.delete(key);
           ports.pools().deliveries.spawn(key, { key, record: delivery, atMs: ports.nowMs() });
           return;
         }
@@ -230,9 +207,7 @@ export function wireRun(ports: RunPorts) {
       underWay.get(key)?.stop();
       underWay.delete(key);
       accounts.delete(key);
-      answered.delete(key);
-      unwritten.delete(key);
-      ports.writer.drop('deliveries', key);
+      held.drop(key);
     },
     /** Drops everything that is kept between two steps: after a crash runs begin again from the journal. */
     abandon(): void {
@@ -240,6 +215,52 @@ export function wireRun(ports: RunPorts) {
       for (const { stop } of underWay.values()) stop();
       underWay.clear();
       accounts.clear();
+      held.clear();
+    },
+  };
+}
+
+/**
+ * Holds back responses that are delivered within the gateway. Both can be produced again after a crash, so one commit writes
+ * the response and its delivery once both have ended.
+ */
+function createHeldResponses(ports: RunPorts) {
+  /** The events of runs that were answered at once, until their response is handled. */
+  const answered = new ChurnMap<string, EventRecord>();
+  /** Held-back deliveries, until they begin. */
+  const unwritten = new ChurnMap<string, DeliveryRecord>();
+
+  return {
+    /** The response of a run whose agent can answer at once. */
+    answer(key: string, record: RunRecord): string | undefined {
+      const answer = ports.answerAtOnce?.(record);
+      if (answer !== undefined) answered.set(key, answer.event);
+      return answer?.response;
+    },
+    /** Returns whether the response is held back. */
+    hold(key: string, record: RunRecord): boolean {
+      const event = answered.get(key);
+      answered.delete(key);
+      if (event === undefined || ports.keeper.isShared()) return false;
+      const order = ports.nextOrder();
+      const [only, ...others] = responsesTo(event, key, { run: record, order }, ports);
+      if (only === undefined || others.length > 0) return false;
+      if (!ports.isWithin(only.value.profile, only.value.target)) return false;
+      unwritten.set(key, only.value);
+      ports.writer.hold('deliveries', key, [runChange(key, record, order), only]);
+      return true;
+    },
+    take(key: string): DeliveryRecord | undefined {
+      const delivery = unwritten.get(key);
+      if (delivery !== undefined) unwritten.delete(key);
+      return delivery;
+    },
+    drop(key: string): void {
+      answered.delete(key);
+      unwritten.delete(key);
+      ports.writer.drop('deliveries', key);
+    },
+    clear(): void {
       answered.clear();
       unwritten.clear();
       ports.writer.dropAll();
