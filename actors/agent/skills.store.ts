@@ -9,11 +9,6 @@ import { readSkill } from '../../machines/agent/skill.ts';
 import { confined } from '../confine.ts';
 import { isExhausted } from '../exhaustion.ts';
 
-interface SkillsStore {
-  /** The text of a skill; undefined if no skill has that name. */
-  text(name: string): string | undefined;
-}
-
 /** The file of a skill: its own folder's, else that of the first category that has it; undefined if there is none. */
 export function skillFile(folder: string, name: string): string | undefined {
   // A name of dots alone would be that of a category.
@@ -40,9 +35,10 @@ function categoriesIn(folder: string): readonly string[] {
     .sort();
 }
 
-export function createSkillsStore({ folder }: { readonly folder: string }): SkillsStore {
+export function createSkillsStore({ folder }: { readonly folder: string }) {
   return {
-    text(name) {
+    /** The text of a skill; undefined if no skill has that name. */
+    text(name: string): string | undefined {
       const file = skillFile(folder, name);
       if (file === undefined) return undefined;
       try {

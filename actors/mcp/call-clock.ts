@@ -4,11 +4,6 @@
  * @see TRU-5 and LIF-3 in docs/specification.md
  */
 
-interface CallClock {
-  /** Starts the clock of a call; `fire` is called after it has run for `ms` milliseconds. */
-  begin(ms: number, fire: () => void): CallTime;
-}
-
 interface CallTime {
   /** Stops the clock until the returned function, and that of every other hold, has been called. */
   hold(): () => void;
@@ -22,7 +17,7 @@ interface Row {
   dueMs: number;
 }
 
-export function createCallClock(): CallClock {
+export function createCallClock() {
   const running = new Set<Row>();
   /** One timer for all calls, because most end long before it fires. */
   let timer: NodeJS.Timeout | undefined;
@@ -46,7 +41,8 @@ export function createCallClock(): CallClock {
   }
 
   return {
-    begin(ms, fire) {
+    /** Starts the clock of a call; `fire` is called after it has run for `ms` milliseconds. */
+    begin(ms: number, fire: () => void): CallTime {
       const row: Row = { fire, dueMs: performance.now() + ms };
       let holds = 0;
       let stoppedAtMs = 0;

@@ -6,21 +6,12 @@
 
 import type { Progress } from './direct-calls.ts';
 
-interface ProgressPace {
-  take(progress: Progress): void;
-  /** Ends the call: forwards the progress that waits. */
-  end(): void;
-}
-
 const everyMs = 100;
 /** So that a call with a few steps shows each of them. */
 const burstMs = 4 * everyMs;
 
 /** @param steadyMs milliseconds of a clock that only rises. Default: that of the process */
-export function paceProgress(
-  pass: (progress: Progress) => void,
-  steadyMs: () => number = () => performance.now(),
-): ProgressPace {
+export function paceProgress(pass: (progress: Progress) => void, steadyMs: () => number = () => performance.now()) {
   /** When the next one is due at the steady rate. */
   let nextMs = Number.NEGATIVE_INFINITY;
   let waiting: Progress | undefined;
@@ -39,7 +30,7 @@ export function paceProgress(
   }
 
   return {
-    take(progress) {
+    take(progress: Progress): void {
       const waitMs = nextMs - burstMs - steadyMs();
       if (timer === undefined && waitMs <= 0) {
         passOn(progress);
@@ -48,6 +39,7 @@ export function paceProgress(
       waiting = progress;
       timer ??= setTimeout(passWaiting, Math.ceil(waitMs)).unref();
     },
+    /** Ends the call: forwards the progress that waits. */
     end: passWaiting,
   };
 }

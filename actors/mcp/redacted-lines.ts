@@ -4,23 +4,13 @@
  * @see OBS-1 and LIF-10 in docs/specification.md
  */
 
-interface RedactedLines {
-  /** Adds bytes; returns the redacted ones that can be written. */
-  add(bytes: Buffer): Buffer;
-  /** Returns the held part of the unfinished line, redacted. */
-  rest(): Buffer;
-  /** Drops the held part; returns its length in bytes. */
-  forget(): number;
-  readonly heldBytes: number;
-}
-
 const lineFeed = 0x0a;
 /** Up to this length an unfinished line is held completely. */
 const maxLineLength = 16_384;
 /** Longest secret that does not contain a line end. */
 const maxSecretLength = 4_096;
 
-export function createRedactedLines(redact: (line: string) => string): RedactedLines {
+export function createRedactedLines(redact: (line: string) => string) {
   let held: Buffer = Buffer.alloc(0);
 
   /** Redacts complete lines, each with its end. */
@@ -30,7 +20,8 @@ export function createRedactedLines(redact: (line: string) => string): RedactedL
   }
 
   return {
-    add(bytes) {
+    /** Adds bytes; returns the redacted ones that can be written. */
+    add(bytes: Buffer): Buffer {
       const end = bytes.lastIndexOf(lineFeed) + 1;
       const ended = end === 0 ? [] : [whole(Buffer.concat([held, bytes.subarray(0, end)]))];
       // Copied, because a subarray would keep the complete chunk in memory.
@@ -42,12 +33,14 @@ export function createRedactedLines(redact: (line: string) => string): RedactedL
       }
       return Buffer.concat(ended);
     },
-    rest() {
+    /** Returns the held part of the unfinished line, redacted. */
+    rest(): Buffer {
       const rest = whole(held);
       held = Buffer.alloc(0);
       return rest;
     },
-    forget() {
+    /** Drops the held part; returns its length in bytes. */
+    forget(): number {
       const bytes = held.length;
       held = Buffer.alloc(0);
       return bytes;

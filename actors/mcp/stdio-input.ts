@@ -16,13 +16,6 @@ interface StdioInputPorts {
   readonly cutOff: () => Error;
 }
 
-interface StdioInput {
-  /** Resolves when the pipe has accepted the message. */
-  send(message: JSONRPCMessage): Promise<void>;
-  /** Passes the last messages on, without waiting for the write before them; takes no more. */
-  finish(): void;
-}
-
 /** Messages that wait for the end of the turn and of the previous write: none of them was passed to the system. */
 interface Outbox {
   text: string;
@@ -39,7 +32,7 @@ const maxBacklogBytes = 16 * 1_048_576;
 /** A pipe breaks just before its process exits, and the reason should include the exit. */
 const exitGraceMs = 500;
 
-export function createStdioInput({ server, stdin, exited, cutOff }: StdioInputPorts): StdioInput {
+export function createStdioInput({ server, stdin, exited, cutOff }: StdioInputPorts) {
   let outbox: Outbox = { text: '', senders: [] };
   let writing = false;
   let isFinished = false;
@@ -75,7 +68,8 @@ export function createStdioInput({ server, stdin, exited, cutOff }: StdioInputPo
   }
 
   return {
-    send: (message) =>
+    /** Resolves when the pipe has accepted the message. */
+    send: (message: JSONRPCMessage): Promise<void> =>
       new Promise((resolve, reject) => {
         const pipe = stdin();
         if (isFinished || !pipe?.writable) {
@@ -91,7 +85,8 @@ export function createStdioInput({ server, stdin, exited, cutOff }: StdioInputPo
         outbox.text += serializeMessage(message);
         outbox.senders.push({ resolve, reject });
       }),
-    finish() {
+    /** Passes the last messages on, without waiting for the write before them; takes no more. */
+    finish(): void {
       isFinished = true;
       flush(true);
     },

@@ -12,16 +12,6 @@ export interface ComparedClock {
   readonly differs: (message: string) => void;
 }
 
-interface ClockCheck {
-  /** Called before the journal is asked for its time; the returned function compares its answer. */
-  begin(): (theirsMs: number) => Fault | undefined;
-  found(): Fault | undefined;
-  /** Why no work may begin by this clock now. One that is set is noticed before the next comparison. */
-  obstacle(): Fault | undefined;
-  /** How far the journal's clock is ahead of this machine's, in milliseconds. */
-  aheadMs(): number;
-}
-
 interface ClockReading {
   readonly askedAtMs: number;
   readonly theirsMs: number;
@@ -36,14 +26,15 @@ const setClock = fault(
   "journal: this machine's clock was set; nothing is taken until it has been compared with that of the journal's database",
 );
 
-export function createClockCheck({ nowMs, differs }: ComparedClock, steadyMs: () => number): ClockCheck {
+export function createClockCheck({ nowMs, differs }: ComparedClock, steadyMs: () => number) {
   let found: Fault | undefined;
   let aheadMs = 0;
   /** This machine's clock minus the steady one at the last comparison. */
   let comparedMs: number | undefined;
 
   return {
-    begin() {
+    /** Called before the journal is asked for its time; the returned function compares its answer. */
+    begin(): (theirsMs: number) => Fault | undefined {
       const askedAtMs = nowMs();
       const steadyAtMs = steadyMs();
       return (theirsMs) => {
@@ -54,14 +45,16 @@ export function createClockCheck({ nowMs, differs }: ComparedClock, steadyMs: ()
         return found;
       };
     },
-    found: () => found,
-    obstacle() {
+    found: (): Fault | undefined => found,
+    /** Why no work may begin by this clock now. One that is set is noticed before the next comparison. */
+    obstacle(): Fault | undefined {
       if (found !== undefined || comparedMs === undefined) return found;
       // What a clock that was set says is due could be done hours early.
       const setMs = Math.abs(nowMs() - steadyMs() - comparedMs);
       return setMs > refusedSkewMs ? setClock : undefined;
     },
-    aheadMs: () => aheadMs,
+    /** How far the journal's clock is ahead of this machine's, in milliseconds. */
+    aheadMs: (): number => aheadMs,
   };
 }
 

@@ -15,19 +15,9 @@ interface LeadershipPorts {
   readonly lostMs: () => number;
 }
 
-interface Leadership {
-  leads(): boolean;
-  /** Becomes the leader if there is none. Resolves with whether it has just become the leader. */
-  seek(): Promise<boolean>;
-  /** Stops being the leader until the lock is taken again, because another gateway may have taken it. */
-  doubt(): void;
-  /** Stops being the leader, and never becomes it again. */
-  give(): Promise<void>;
-}
-
 const leadsWhileLostMs = 1_000;
 
-export function createLeadership({ locks, isAlive, lostMs }: LeadershipPorts): Leadership {
+export function createLeadership({ locks, isAlive, lostMs }: LeadershipPorts) {
   /** The session with which this gateway became the leader. */
   let leadsAs: SessionId | undefined;
   let holder: string | undefined;
@@ -42,7 +32,8 @@ export function createLeadership({ locks, isAlive, lostMs }: LeadershipPorts): L
 
   return {
     leads,
-    async seek() {
+    /** Becomes the leader if there is none. Resolves with whether it has just become the leader. */
+    async seek(): Promise<boolean> {
       if (isLeaving) return false;
       const seeker = locks.session();
       const taking = takeLock(locks, leaderLock, '');
@@ -52,10 +43,12 @@ export function createLeadership({ locks, isAlive, lostMs }: LeadershipPorts): L
       leadsAs = holder === undefined || isLeaving ? undefined : seeker;
       return !led && leads();
     },
-    doubt() {
+    /** Stops being the leader until the lock is taken again, because another gateway may have taken it. */
+    doubt(): void {
       leadsAs = undefined;
     },
-    async give() {
+    /** Stops being the leader, and never becomes it again. */
+    async give(): Promise<void> {
       isLeaving = true;
       leadsAs = undefined;
       await seeking;

@@ -35,15 +35,6 @@ interface GroupPorts {
   readonly closed: Fault;
 }
 
-interface Groups {
-  /** Calls back exactly once. */
-  submit(writes: readonly Write[], settled: Settled, rewrite?: Rewrite): void;
-  /** The commits submitted before `submitThem` returns are in one transaction. */
-  together(submitThem: () => void): void;
-  /** Resolves when no commit waits. */
-  settled(): Promise<void>;
-}
-
 /** Commits of one transaction; it is closed after the commit that reaches the size. */
 const groupSize = 400;
 const groupBytes = 8 * 1024 * 1024;
@@ -60,7 +51,7 @@ const busyGroup = 8;
 const gatherMs = 1;
 const maxGatherMs = 5;
 
-export function createGroups({ place, maxBytes, transact, inTurn, stopped, stop, closed }: GroupPorts): Groups {
+export function createGroups({ place, maxBytes, transact, inTurn, stopped, stop, closed }: GroupPorts) {
   const busyFault = fault(
     'journal-unavailable',
     `${place}: more than ${Math.round(maxBytes / 1024 ** 2)} MB of events wait to be written; send them again later, or use a faster database`,
@@ -177,13 +168,15 @@ export function createGroups({ place, maxBytes, transact, inTurn, stopped, stop,
   }
 
   return {
-    submit(writes, settled, rewrite) {
+    /** Calls back exactly once. */
+    submit(writes: readonly Write[], settled: Settled, rewrite?: Rewrite): void {
       const bytes = writes.reduce((sum, write) => sum + ('value' in write ? weightOf(write.value as Json) : 0), 0);
       const commit = { writes, settled, rewrite, bytes };
       if (gathered === undefined) submitAll([commit]);
       else gathered.push(commit);
     },
-    together(submitThem) {
+    /** The commits submitted before `submitThem` returns are in one transaction. */
+    together(submitThem: () => void): void {
       const commits: Commit[] = [];
       gathered = commits;
       try {
@@ -193,7 +186,8 @@ export function createGroups({ place, maxBytes, transact, inTurn, stopped, stop,
       }
       if (commits.length > 0) submitAll(commits);
     },
-    settled: async () => underWay,
+    /** Resolves when no commit waits. */
+    settled: async (): Promise<void> => underWay,
   };
 }
 

@@ -40,17 +40,11 @@ const takeOwn = takeRows('held_by = $1');
 type TakenRow = RecordRow & { readonly held_before: string | null };
 type TakeQuery = Parameters<Journal['take']>[1];
 
-interface Take {
-  readonly take: Journal['take'];
-  /** The next takes also return what the session already holds. */
-  doubt(): void;
-}
-
 /** @param asked does work on the writing connection; `unsure` is called if it may be done although it was not answered */
 export function createTake(
   writer: Writer,
   asked: <Value>(work: () => Promise<Value>, unsure: () => void) => Promise<Result<Value>>,
-): Take {
+) {
   /** Collections of which the session may hold records that the gateway does not know: a take had no answer, for example. */
   const doubted = new Set<Collection>();
 
@@ -86,7 +80,8 @@ export function createTake(
   };
   return {
     take,
-    doubt() {
+    /** The next takes also return what the session already holds. */
+    doubt(): void {
       for (const collection of ['runs', 'deliveries', 'groups'] as const) doubted.add(collection);
     },
   };

@@ -4,13 +4,6 @@
  * @see CLI-4 in docs/specification.md
  */
 
-interface Flow {
-  /** Returns what to write so that the text so far is shown. */
-  push(text: string): string;
-  /** Marks that the next text begins a new line. */
-  begin(): void;
-}
-
 const unseen = /^(?:\p{M}|[\u200b\u200c]|\u200d|\ufe0e|\ufe0f)$/u;
 /** Characters that take two cells and allow a line break beside them without a space. */
 const wide =
@@ -29,7 +22,7 @@ export function cellsOf(character: string): number {
   return wide.test(character) || picture.test(character) ? 2 : 1;
 }
 
-export function createFlow(columns: () => number): Flow {
+export function createFlow(columns: () => number) {
   /** `column`: cells used on this line; `start`: cells used before the current, still growing word. */
   let column = 0;
   let start = 0;
@@ -86,7 +79,8 @@ export function createFlow(columns: () => number): Flow {
   }
 
   return {
-    push(text) {
+    /** Returns what to write so that the text so far is shown. */
+    push(text: string): string {
       let shown = '';
       let part = '';
       for (const character of text) {
@@ -110,7 +104,8 @@ export function createFlow(columns: () => number): Flow {
       }
       return shown + grown(part);
     },
-    begin() {
+    /** Marks that the next text begins a new line. */
+    begin(): void {
       begin();
       isFenced = false;
     },

@@ -4,15 +4,8 @@
  * @see DIS-3 in docs/specification.md
  */
 
-interface EventReader {
-  /** Returns the data of the events that the chunk completed. */
-  read(chunk: string): readonly string[];
-  /** Returns the id of the last event that had one; empty before. */
-  lastId(): string;
-}
-
 /** Reads each character once, so that a line in a thousand chunks costs no more than one in a single chunk. */
-export function createEventReader(): EventReader {
+export function createEventReader() {
   let line = '';
   let id = '';
   let lastId = '';
@@ -42,7 +35,8 @@ export function createEventReader(): EventReader {
   }
 
   return {
-    read(chunk) {
+    /** Returns the data of the events that the chunk completed. */
+    read(chunk: string): readonly string[] {
       const events: string[] = [];
       let from = 0;
       for (const { index, 0: end } of chunk.matchAll(/[\r\n]/g)) {
@@ -61,6 +55,7 @@ export function createEventReader(): EventReader {
       }
       return events;
     },
-    lastId: () => lastId,
+    /** Returns the id of the last event that had one; empty before. */
+    lastId: (): string => lastId,
   };
 }

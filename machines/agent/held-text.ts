@@ -4,19 +4,12 @@
  * @see CLI-4 and OBS-1 in docs/specification.md
  */
 
-interface HeldText {
-  /** Returns what can be shown now. */
-  push(piece: string): string;
-  /** Returns what was held back, and starts over. */
-  flush(): string;
-}
-
 /** What ends a word, in scripts without spaces too. */
 const border = /[\s\u3001\u3002\u3008-\u3011\uff01\uff0c\uff1a\uff1b\uff1f]/;
 /** Longer lines are flushed without waiting for their last word; real prose never gets here. */
 const maxLineLength = 4_096;
 
-export function createHeldText(redact: (text: string) => string): HeldText {
+export function createHeldText(redact: (text: string) => string) {
   /** `line`: the current line so far; `out`: its redacted text that was already released. */
   let line = '';
   let out = '';
@@ -40,7 +33,8 @@ export function createHeldText(redact: (text: string) => string): HeldText {
   }
 
   return {
-    push(piece) {
+    /** Returns what can be shown now. */
+    push(piece: string): string {
       const shown: string[] = [];
       for (const part of piece.split(/(?<=\n)/)) {
         line += part;
@@ -49,6 +43,7 @@ export function createHeldText(redact: (text: string) => string): HeldText {
       }
       return shown.join('');
     },
+    /** Returns what was held back, and starts over. */
     flush: endLine,
   };
 }

@@ -22,14 +22,7 @@ export function withoutThought({ text, reasoning }: Pick<ModelAnswer, 'text' | '
 }
 
 /** Takes the thought between its two tags out of an answer that is still being written. */
-interface ThoughtFilter {
-  /** Returns what of the answer can be shown now. */
-  push(piece: string): string;
-  /** Returns what was held back and is no complete thought, and starts over. */
-  flush(): string;
-}
-
-export function createThoughtFilter(): ThoughtFilter {
+export function createThoughtFilter() {
   let stage: 'begins' | 'thinks' | 'thought' | 'answers' = 'begins';
   let held: string[] = [];
   /** The end of what is held, where a tag may have begun; to search all of it at each piece would take quadratic time. */
@@ -42,7 +35,8 @@ export function createThoughtFilter(): ThoughtFilter {
   }
 
   return {
-    push(piece) {
+    /** Returns what of the answer can be shown now. */
+    push(piece: string): string {
       if (stage === 'answers') return piece;
       let text = tail + piece;
       if (stage === 'begins') {
@@ -62,7 +56,8 @@ export function createThoughtFilter(): ThoughtFilter {
       tail = '';
       return text;
     },
-    flush() {
+    /** Returns what was held back and is no complete thought, and starts over. */
+    flush(): string {
       const rest = held.join('');
       held = [];
       tail = '';

@@ -29,13 +29,8 @@ const maxCharacters = 524_288;
 /** Also bounded by number: a model in a loop writes short entries. */
 const maxEntries = 2_000;
 
-interface Transcript {
-  add(entry: TranscriptEntry, atMs?: number): void;
-  entries(): readonly TimedEntry[];
-}
-
 /** @param redact removes secrets from a text, which is cut after that: half a secret is not recognized */
-export function createTranscript(redact: (text: string) => string): Transcript {
+export function createTranscript(redact: (text: string) => string) {
   const entries: TimedEntry[] = [];
   let left = maxCharacters;
   const short = (text: string): string => {
@@ -45,11 +40,11 @@ export function createTranscript(redact: (text: string) => string): Transcript {
     return kept.length === clean.length ? kept : `${kept} … [${clean.length - kept.length} characters left out]`;
   };
   return {
-    add(entry, atMs) {
+    add(entry: TranscriptEntry, atMs?: number): void {
       if (entries.length >= maxEntries) return;
       entries.push({ ...entry, text: short(entry.text), ...(atMs === undefined ? {} : { atMs }) });
     },
-    entries: () => [...entries],
+    entries: (): readonly TimedEntry[] => [...entries],
   };
 }
 

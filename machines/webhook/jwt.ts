@@ -40,12 +40,6 @@ interface Token {
   readonly signature: Buffer;
 }
 
-interface TokenVerifier {
-  readonly verify: (request: SignedRequest) => SignatureVerdict;
-  /** The keys that a request needs; none for one that cannot be genuine, because anyone can send that. */
-  readonly needed: (request: SignedRequest) => Needed | undefined;
-}
-
 interface TokenUse {
   readonly name: string;
   readonly secret: string;
@@ -55,7 +49,7 @@ interface TokenUse {
 const toleranceSeconds = 300;
 const form = /^Bearer ([\w-]+)\.([\w-]+)\.([\w-]+)$/i;
 
-export function compileToken(rule: JwtRule, { name, secret, publicUrl }: TokenUse): TokenVerifier {
+export function compileToken(rule: JwtRule, { name, secret, publicUrl }: TokenUse) {
   const refused = (why: string, more = {}): SignatureVerdict => ({ kind: 'refused', scheme: name, why, ...more });
   /** Checks all but the signature. */
   const read = (request: SignedRequest): Token | string => {
@@ -76,12 +70,13 @@ export function compileToken(rule: JwtRule, { name, secret, publicUrl }: TokenUs
     return kept.keys;
   };
   return {
-    needed(request) {
+    /** The keys that a request needs; none for one that cannot be genuine, because anyone can send that. */
+    needed(request: SignedRequest): Needed | undefined {
       const token = read(request);
       if (typeof token === 'string') return undefined;
       return { url: rule.keysUrl, hasKey: keyOf(token, heldBy(request)) !== undefined };
     },
-    verify(request) {
+    verify(request: SignedRequest): SignatureVerdict {
       const token = read(request);
       if (typeof token === 'string') return refused(token);
       const keys = heldBy(request);

@@ -145,15 +145,6 @@ export function wireReload({ homes, begun, listensAs, apply, refused, redact, lo
   });
 }
 
-interface Reloads {
-  /** Resolves when the files at the time of the call are in force; rejects with the reason if they are not. */
-  ask(root: AnyActorRef): Promise<void>;
-  begun(): void;
-  ended(outcome: ReloadOutcome): void;
-  /** Refuses all pending requests; without a reason, because the gateway is starting or stopping. */
-  refuse(why?: string): void;
-}
-
 /** Whether the reload was refused for what the files say; the status shows it until they change. */
 export function isOfFindings(thrown: unknown): boolean {
   return thrown instanceof Refusal && (thrown.code === 'reload-refused' || thrown.code === 'reload-incomplete');
@@ -162,7 +153,7 @@ export function isOfFindings(thrown: unknown): boolean {
 type Answer = (refusal: Refusal | undefined) => void;
 
 /** The pending requests for reloads: one that arrives during a reload gets the next one. */
-export function createReloads(homes: Homes, log: Logger): Reloads {
+export function createReloads(homes: Homes, log: Logger) {
   const asked: Answer[] = [];
   const underWay: Answer[] = [];
   const busy = (): Refusal =>
@@ -175,7 +166,8 @@ export function createReloads(homes: Homes, log: Logger): Reloads {
   }
 
   return {
-    ask: (root) =>
+    /** Resolves when the files at the time of the call are in force; rejects with the reason if they are not. */
+    ask: (root: AnyActorRef): Promise<void> =>
       new Promise((resolve, reject) => {
         if (!root.getSnapshot().can({ type: 'config.reload' })) {
           reject(busy());
@@ -184,8 +176,8 @@ export function createReloads(homes: Homes, log: Logger): Reloads {
         asked.push((refusal) => (refusal === undefined ? resolve() : reject(refusal)));
         root.send({ type: 'config.reload' });
       }),
-    begun: () => void underWay.push(...asked.splice(0)),
-    ended({ inForce, fault, hasFindings }) {
+    begun: (): void => void underWay.push(...asked.splice(0)),
+    ended({ inForce, fault, hasFindings }: ReloadOutcome): void {
       const why = hasFindings ? `${fault}; the last good one stays in force` : fault;
       if (why !== null) log.log('error', `reload: ${why}`);
       if (why === null) answer(undefined);
@@ -193,7 +185,8 @@ export function createReloads(homes: Homes, log: Logger): Reloads {
       else if (adapterFault(homes.inForce()) === null) answer(new Refusal('internal-error', `applied; ${why}`));
       else answer(new Refusal('reload-incomplete', `applied; webhooks still do not listen: ${why}`));
     },
-    refuse(why) {
+    /** Refuses all pending requests; without a reason, because the gateway is starting or stopping. */
+    refuse(why?: string): void {
       underWay.push(...asked.splice(0));
       answer(why === undefined ? busy() : new Refusal('internal-error', why));
     },

@@ -1,14 +1,6 @@
 /** Cuts a stream of bytes into lines, up to a length; a longer one is reported once and the rest is dropped. */
 
-interface LineSplitter {
-  add(chunk: Buffer): void;
-}
-
-export function createLineSplitter(
-  maxLength: number,
-  line: (text: string) => void,
-  overflow: () => void,
-): LineSplitter {
+export function createLineSplitter(maxLength: number, line: (text: string) => void, overflow: () => void) {
   let waiting: Buffer[] = [];
   let size = 0;
   const put = (chunk: Buffer, from: number, end: number): void => {
@@ -23,7 +15,7 @@ export function createLineSplitter(
     if (text.trim() !== '') line(text);
   };
   return {
-    add(chunk) {
+    add(chunk: Buffer): void {
       let from = 0;
       for (let end = chunk.indexOf(lineEnd); end >= 0; end = chunk.indexOf(lineEnd, from)) {
         put(chunk, from, end);

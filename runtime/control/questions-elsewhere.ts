@@ -14,15 +14,6 @@ interface OtherGateway {
   readonly ask: () => Promise<readonly ApprovalRow[]>;
 }
 
-interface QuestionsElsewhere {
-  /** Returns what is known, or a promise of it; refreshes in the background. @see Nodes.questionsOfOthers */
-  known(): readonly ApprovalRow[] | Promise<readonly ApprovalRow[] | undefined>;
-  /** Asks now. Resolves with undefined if the gateways are not known; never rejects. */
-  ask(): Promise<readonly ApprovalRow[] | undefined>;
-  /** A question was answered from here, so it is not open any more. */
-  answered(session: string, id: string): void;
-}
-
 /** The age from which the gateways are asked again, and the age from which their answers are not shown any more. */
 const freshMs = 2_000;
 const outdatedMs = 10_000;
@@ -32,7 +23,7 @@ export function createQuestionsElsewhere(
   others: () => Promise<readonly OtherGateway[]>,
   /** A clock that only rises. */
   steadyMs: () => number,
-): QuestionsElsewhere {
+) {
   const heard = new Map<string, { readonly rows: readonly ApprovalRow[]; readonly atMs: number }>();
   /** The questions that were answered since the gateways were last asked: a list that is on its way may still contain them. */
   const answeredIds = new Map<string, Set<string>>();
@@ -77,18 +68,21 @@ export function createQuestionsElsewhere(
   }
 
   return {
-    known() {
+    /** Returns what is known, or a promise of it; refreshes in the background. @see Nodes.questionsOfOthers */
+    known(): readonly ApprovalRow[] | Promise<readonly ApprovalRow[] | undefined> {
       const current = gathered();
       if (steadyMs() - triedAtMs <= freshMs) return current ?? Promise.resolve(undefined);
       const later = begin();
       return current ?? later;
     },
-    async ask() {
+    /** Asks now. Resolves with undefined if the gateways are not known; never rejects. */
+    async ask(): Promise<readonly ApprovalRow[] | undefined> {
       // A round that is under way may have begun before the latest question.
       await asking;
       return begin();
     },
-    answered(session, id) {
+    /** A question was answered from here, so it is not open any more. */
+    answered(session: string, id: string): void {
       const ids = answeredIds.get(session) ?? new Set();
       answeredIds.set(session, ids.add(id));
       const known = heard.get(session);

@@ -30,29 +30,11 @@ interface BacklogPorts {
   readonly lookEveryMs: number;
 }
 
-interface Backlog {
-  /**
-   * Whether one more run may be in memory; if not, it stays on disk and is found by a later check. Where older runs of its
-   * queue may wait in the gateway's own journal, it has none, so that it does not take the room of those.
-   */
-  hasRoom(run: RunPlace): boolean;
-  /** Whether runs, of a profile where one is given, have been left on disk; true also where only a full memory suggests it. */
-  isLeft(profile?: string): boolean;
-  /** Reports that a run has left memory. */
-  runEnded(run: RunPlace): void;
-  /**
-   * Recovers everything in the journal, after the check in progress. Never rejects; after a failure the next check
-   * repeats it.
-   */
-  resume(): Promise<void>;
-  stop(): void;
-}
-
 const kinds = ['runs', 'deliveries'] as const;
 /** Minimum interval between checks that notifications of other gateways, or new runs behind those on disk, cause. */
 const newsPauseMs = 100;
 
-export function createBacklog({ resume, isUp, every, lookEveryMs }: BacklogPorts): Backlog {
+export function createBacklog({ resume, isUp, every, lookEveryMs }: BacklogPorts) {
   /** The queues of which runs may have been left on disk since a check found the last of them. */
   let waiting = new Set<string>();
   /** Whether any queue may be one of them. */
@@ -172,7 +154,11 @@ export function createBacklog({ resume, isUp, every, lookEveryMs }: BacklogPorts
   });
 
   return {
-    hasRoom(run) {
+    /**
+     * Whether one more run may be in memory; if not, it stays on disk and is found by a later check. Where older runs of its
+     * queue may wait in the gateway's own journal, it has none, so that it does not take the room of those.
+     */
+    hasRoom(run: RunPlace): boolean {
       const queue = runQueue(run);
       const fits = resume.room(queue) > 0;
       // On a shared journal others run the older ones, and reading every run from the database would halve the pace.
@@ -181,21 +167,27 @@ export function createBacklog({ resume, isUp, every, lookEveryMs }: BacklogPorts
       if (fits) lookSoon();
       return false;
     },
-    isLeft(profile) {
+    /** Whether runs, of a profile where one is given, have been left on disk; true also where only a full memory suggests it. */
+    isLeft(profile?: string): boolean {
       // One that takes no runs, because its own are held, is full at all times.
       const full = isFull && resume.bound() > 0;
       if (full || profile === undefined) return full || waiting.size > 0;
       const prefix = runQueue({ profile, route: '' });
       return [...waiting].some((queue) => queue.startsWith(prefix));
     },
-    runEnded(run) {
+    /** Reports that a run has left memory. */
+    runEnded(run: RunPlace): void {
       const queue = runQueue(run);
       if (!isWorthwhile(queue)) return;
       if (looking) ended = queue;
       lookOnce();
     },
-    resume: () => inTurn(recover),
-    stop() {
+    /**
+     * Recovers everything in the journal, after the check in progress. Never rejects; after a failure the next check
+     * repeats it.
+     */
+    resume: (): Promise<void> => inTurn(recover),
+    stop(): void {
       stopLooking();
       stopHearing();
       clearTimeout(news);

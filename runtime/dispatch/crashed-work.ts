@@ -12,19 +12,14 @@ interface CrashedWorkPorts extends NoticePorts {
   readonly settleRun: SettleRun;
 }
 
-interface CrashedWork {
-  /** Resolves with the current record; undefined if there is none. */
-  run(key: string): Promise<RunRecord | undefined>;
-  delivery(key: string): Promise<DeliveryRecord | undefined>;
-}
-
 const reason = 'it crashed inside the gateway; the log has the details';
 
-export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
+export function createCrashedWork(ports: CrashedWorkPorts) {
   const { keeper, writer, nowMs } = ports;
 
   return {
-    async run(key) {
+    /** Resolves with the current record; undefined if there is none. */
+    async run(key: string): Promise<RunRecord | undefined> {
       const stored = await keeper.journal()?.get('runs', key);
       if (stored === undefined) return undefined;
       const record = stored.value;
@@ -43,7 +38,7 @@ export function createCrashedWork(ports: CrashedWorkPorts): CrashedWork {
       return failed;
     },
 
-    async delivery(key) {
+    async delivery(key: string): Promise<DeliveryRecord | undefined> {
       const held = writer.held('deliveries', key);
       if (held.length > 0) await writer.write(held);
       const stored = await keeper.journal()?.get('deliveries', key);

@@ -7,13 +7,6 @@ import type { Taken } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import type { RecoveredWork } from '../control/contract/gateway.ts';
 
-interface RecoveredRows {
-  /** Records work that was just taken, if another gateway held it before. */
-  note(taken: Taken<'deliveries' | 'groups' | 'runs'>): void;
-  /** Newest first. */
-  rows(): readonly RecoveredWork[];
-}
-
 const max = 20;
 
 export function createRecoveredWork({
@@ -22,10 +15,11 @@ export function createRecoveredWork({
 }: {
   readonly keeper: Pick<JournalKeeper, 'node' | 'ownerOf'>;
   readonly nowMs: () => number;
-}): RecoveredRows {
+}) {
   const rows: RecoveredWork[] = [];
   return {
-    note({ from, value }) {
+    /** Records work that was just taken, if another gateway held it before. */
+    note({ from, value }: Taken<'deliveries' | 'groups' | 'runs'>): void {
       const node = from === undefined ? undefined : keeper.ownerOf(from);
       // The name of a gateway that stopped before this one started is unknown; the own name is that of an earlier process.
       if (node === undefined || node === keeper.node()) return;
@@ -33,7 +27,8 @@ export function createRecoveredWork({
       rows.unshift({ at: new Date(nowMs()).toISOString(), from: node, profile, route, ...workOf(value) });
       rows.splice(max);
     },
-    rows: () => rows,
+    /** Newest first. */
+    rows: (): readonly RecoveredWork[] => rows,
   };
 }
 

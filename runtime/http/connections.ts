@@ -47,13 +47,6 @@ interface ConnectionBound {
   readonly isBusy: (socket: Socket) => boolean;
 }
 
-interface ConnectionUse {
-  /** Reports that a request has arrived. */
-  used(socket: Socket): void;
-  /** Reports that an answer was sent. */
-  answered(socket: Socket): void;
-}
-
 /** How many busy connections are skipped in search of an idle one. */
 const maxLooks = 64;
 
@@ -61,7 +54,7 @@ const maxLooks = 64;
  * Bounds the connections that a server accepts from now on. Proxies on this machine, whose pooled connections carry the
  * requests of many senders, keep the long keep-alive and are closed last.
  */
-export function boundConnections(server: Server, { limit, isBusy }: ConnectionBound): ConnectionUse {
+export function boundConnections(server: Server, { limit, isBusy }: ConnectionBound) {
   const perSender = Math.max(1, Math.floor(limit / 2));
   const held = new Map<Socket, Held>();
   /** Connections of addresses with a share, and of those without. */
@@ -118,8 +111,10 @@ export function boundConnections(server: Server, { limit, isBusy }: ConnectionBo
     socket.once('close', () => forget(socket));
   });
   return {
+    /** Reports that a request has arrived. */
     used,
-    answered(socket) {
+    /** Reports that an answer was sent. */
+    answered(socket: Socket): void {
       used(socket);
       const isCrowded = held.size > limit * crowdedFrom && held.get(socket)?.sender !== undefined;
       // Node has set the listener's own keep-alive on the socket, and clears it at the next request.

@@ -40,13 +40,6 @@ interface HealthPorts {
   readonly nowMs: () => number;
 }
 
-interface HealthView {
-  health(): Health;
-  readiness(): Readiness;
-  /** All gauges of the metrics. */
-  measure(): readonly Measured[];
-}
-
 /** The sampling interval; a shorter one would wake an idle process for nothing. */
 const lagResolutionMs = 50;
 const quantiles = [50, 90, 99] as const;
@@ -57,7 +50,7 @@ interface PartSnapshot {
   hasTag(tag: string): boolean;
 }
 
-export function createHealth(ports: HealthPorts): HealthView {
+export function createHealth(ports: HealthPorts) {
   const { root, mcp, metrics, nowMs } = ports;
   let busySince = performance.eventLoopUtilization();
   /** Two histograms: the page's is reset at each reading, which must not empty the one of the metrics. */
@@ -100,7 +93,7 @@ export function createHealth(ports: HealthPorts): HealthView {
 
   return {
     readiness,
-    health() {
+    health(): Health {
       const delays = shownLag();
       const lagMs = Math.round(seconds(delays.max) * 1_000);
       delays.reset();
@@ -129,7 +122,8 @@ export function createHealth(ports: HealthPorts): HealthView {
         ...(profiles.length > 1 ? { profiles } : {}),
       };
     },
-    measure() {
+    /** All gauges of the metrics. */
+    measure(): readonly Measured[] {
       const { running, waiting } = ports.load();
       const pools = poolsOf(root());
       const sizeOf = (name: string): number => pools.find((pool) => pool.name === name)?.size ?? 0;

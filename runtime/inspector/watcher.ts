@@ -204,20 +204,15 @@ function fits(subject: Subject, query: FollowQuery): boolean {
   );
 }
 
-interface Backlog {
-  keep(actor: string, record: string): void;
-  take(actor: string): readonly string[];
-}
-
 /** Actors whose first steps are held back; older ones are dropped. */
 const maxHeld = 1_000;
 /** An actor gets its delivery within a few steps, or never. */
 const maxHeldSteps = 100;
 
-function createBacklog(): Backlog {
+function createBacklog() {
   const held = new Map<string, string[]>();
   return {
-    keep(actor, record) {
+    keep(actor: string, record: string): void {
       const records = held.get(actor);
       if (records !== undefined) {
         if (records.length < maxHeldSteps) records.push(record);
@@ -227,7 +222,7 @@ function createBacklog(): Backlog {
       const [oldest] = held.keys();
       if (held.size > maxHeld && oldest !== undefined) held.delete(oldest);
     },
-    take(actor) {
+    take(actor: string): readonly string[] {
       const records = held.get(actor) ?? [];
       held.delete(actor);
       return records;

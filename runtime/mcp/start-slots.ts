@@ -4,11 +4,6 @@
  * @see LIF-15 in docs/specification.md
  */
 
-interface StartSlots {
-  /** Resolves at this server's turn with a function that releases the slot. Rejects with the reason of the signal. */
-  enter(key: string, signal: AbortSignal): Promise<() => void>;
-}
-
 interface Waiting {
   readonly key: string;
   readonly start: () => void;
@@ -18,7 +13,7 @@ interface Waiting {
  * @param max the number of slots
  * @param isAwaited whether a call waits for a server, evaluated whenever a slot is free
  */
-export function createStartSlots(max: number, isAwaited: (key: string) => boolean): StartSlots {
+export function createStartSlots(max: number, isAwaited: (key: string) => boolean) {
   const waiting: Waiting[] = [];
   let taken = 0;
 
@@ -36,7 +31,8 @@ export function createStartSlots(max: number, isAwaited: (key: string) => boolea
   }
 
   return {
-    enter: (key, signal) =>
+    /** Resolves at this server's turn with a function that releases the slot. Rejects with the reason of the signal. */
+    enter: (key: string, signal: AbortSignal): Promise<() => void> =>
       new Promise((resolve, reject) => {
         if (signal.aborted) {
           reject(signal.reason);

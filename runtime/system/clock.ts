@@ -4,11 +4,6 @@
  * @see COA-1 in docs/specification.md
  */
 
-interface Clock {
-  setTimeout(fire: () => void, waitMs: number): TimerHandle;
-  clearTimeout(handle: TimerHandle | undefined): void;
-}
-
 export interface TimerHandle {
   fire: (() => void) | undefined;
   readonly dueTick: number;
@@ -33,7 +28,7 @@ const tickMs = 10;
 /** One turn of the wheel; longer waits take several turns. */
 const slotCount = 4_096;
 
-export function createClock(source: ClockSource = systemSource): Clock {
+export function createClock(source: ClockSource = systemSource) {
   const slots: Slot[] = Array.from({ length: slotCount }, () => ({ first: undefined }));
   const tickOf = (atMs: number): number => Math.floor(atMs / tickMs);
   let current = tickOf(source.nowMs());
@@ -101,7 +96,7 @@ export function createClock(source: ClockSource = systemSource): Clock {
   }
 
   return {
-    setTimeout(fire, waitMs) {
+    setTimeout(fire: () => void, waitMs: number): TimerHandle {
       const dueTick = Math.ceil((source.nowMs() + Math.max(0, waitMs)) / tickMs);
       const handle: TimerHandle = { fire, dueTick, previous: undefined, next: undefined, slot: undefined };
       if (pending === 0) current = Math.min(tickOf(source.nowMs()), dueTick);
@@ -110,7 +105,7 @@ export function createClock(source: ClockSource = systemSource): Clock {
       sleepUntil(dueTick - current < slotCount ? dueTick : current + slotCount);
       return handle;
     },
-    clearTimeout(handle) {
+    clearTimeout(handle: TimerHandle | undefined): void {
       if (handle === undefined) return;
       handle.fire = undefined;
       unlink(handle);

@@ -37,21 +37,10 @@ interface OpenedListener {
   readonly senderLeft?: (key: string) => void;
 }
 
-interface StandingPools {
-  /** Without a gateway, work that a commit opened stays in the journal, and the next gateway recovers it. */
-  current(): WorkPools;
-  /** Ends all charts of a crashed gateway. */
-  clear(): void;
-}
-
 const poolNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
 
 /** The pools of the gateway that stands under `root`. */
-export function createStandingPools(
-  root: () => AnyActorRef,
-  nowMs: () => number,
-  listener: OpenedListener,
-): StandingPools {
+export function createStandingPools(root: () => AnyActorRef, nowMs: () => number, listener: OpenedListener) {
   const absent = createWorkPools(handlesBy(absentPool), nowMs);
   let standing: WorkPools | undefined;
   const current = (): WorkPools => {
@@ -66,8 +55,10 @@ export function createStandingPools(
     return standing;
   };
   return {
+    /** Without a gateway, work that a commit opened stays in the journal, and the next gateway recovers it. */
     current,
-    clear() {
+    /** Ends all charts of a crashed gateway. */
+    clear(): void {
       for (const name of poolNames) current()[name].clear();
       standing = undefined;
     },

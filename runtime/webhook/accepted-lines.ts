@@ -16,18 +16,11 @@ export interface AcceptedLinePorts {
   readonly isEachLogged: () => boolean;
 }
 
-interface AcceptedLines {
-  /** Logs an accepted event of a route; `fieldsOf` is called only if the event has its own line. */
-  add(message: string, route: Route | undefined, fieldsOf: () => Readonly<Record<string, unknown>>): void;
-  /** Writes the line of the events counted so far, and stops. */
-  close(): void;
-}
-
 /** Routes that a line names, the busiest first. */
 const maxRoutes = 20;
 const windowMs = 1_000;
 
-export function createAcceptedLines({ log, every, isEachLogged }: AcceptedLinePorts): AcceptedLines {
+export function createAcceptedLines({ log, every, isEachLogged }: AcceptedLinePorts) {
   let counts = new Map<Route | undefined, number>();
   let endWindow: (() => void) | undefined;
 
@@ -51,12 +44,14 @@ export function createAcceptedLines({ log, every, isEachLogged }: AcceptedLinePo
   }
 
   return {
-    add(message, route, fieldsOf) {
+    /** Logs an accepted event of a route; `fieldsOf` is called only if the event has its own line. */
+    add(message: string, route: Route | undefined, fieldsOf: () => Readonly<Record<string, unknown>>): void {
       if (endWindow === undefined || isEachLogged()) log.log('info', message, fieldsOf());
       else counts.set(route, (counts.get(route) ?? 0) + 1);
       endWindow ??= every(() => (counts.size > 0 ? flush() : quiet()), windowMs);
     },
-    close() {
+    /** Writes the line of the events counted so far, and stops. */
+    close(): void {
       if (counts.size > 0) flush();
       quiet();
     },

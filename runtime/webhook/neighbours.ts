@@ -13,16 +13,10 @@ interface NeighbourAccessPorts {
   readonly every: Every;
 }
 
-interface NeighbourAccess {
-  /** Rejects if they cannot be connected to, and the next call tries again; also once it is closed. */
-  readonly reach: () => Promise<Neighbours>;
-  close(): Promise<void>;
-}
-
 /** How often a lost notification of a request is made up for. */
 const listenMs = 3_000;
 
-export function createNeighbourAccess({ connect, mayAnswer, every }: NeighbourAccessPorts): NeighbourAccess {
+export function createNeighbourAccess({ connect, mayAnswer, every }: NeighbourAccessPorts) {
   let known: Promise<Neighbours> | undefined;
   let isClosed = false;
   const reach = (): Promise<Neighbours> => {
@@ -39,8 +33,9 @@ export function createNeighbourAccess({ connect, mayAnswer, every }: NeighbourAc
   const stopListening = every(() => void listen().catch(() => {}), listenMs);
 
   return {
+    /** Rejects if they cannot be connected to, and the next call tries again; also once it is closed. */
     reach,
-    async close() {
+    async close(): Promise<void> {
       isClosed = true;
       stopListening();
       const neighbours = await known?.catch(() => undefined);

@@ -11,12 +11,7 @@ import { type RateWindow, secondsUntilFree, takeSlot } from '../../machines/webh
 /** A window that is evicted after so many others has expired long ago. */
 const maxWindows = 100_000;
 
-interface RateWindows {
-  secondsUntilFree(route: Route, nowMs: number): number | undefined;
-  take(route: Route, nowMs: number): void;
-}
-
-export function createRateWindows(limit: (nowMs: number) => number): RateWindows {
+export function createRateWindows(limit: (nowMs: number) => number) {
   let made: LRUCache<string, RateWindow> | undefined;
   /** The cache allocates all of its memory at once, so it is created at the first request, not at the start. */
   const windowsOf = (): LRUCache<string, RateWindow> => {
@@ -33,8 +28,9 @@ export function createRateWindows(limit: (nowMs: number) => number): RateWindows
     return name;
   };
   return {
-    secondsUntilFree: (route, nowMs) => secondsUntilFree(made?.get(nameOf(route)), limit(nowMs), nowMs),
-    take(route, nowMs) {
+    secondsUntilFree: (route: Route, nowMs: number): number | undefined =>
+      secondsUntilFree(made?.get(nameOf(route)), limit(nowMs), nowMs),
+    take(route: Route, nowMs: number): void {
       const name = nameOf(route);
       const windows = windowsOf();
       windows.set(name, takeSlot(windows.get(name), nowMs));

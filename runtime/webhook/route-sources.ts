@@ -14,28 +14,23 @@ import { textsOfSecret } from '../../machines/config/route.ts';
 import { readingSubscriptions, type SubscriptionContext } from '../../machines/config/subscription.ts';
 import type { RouteSources } from './route-table.ts';
 
-interface SourceReader {
-  /** The sources of the current home. Profiles that stay keep their stores, which then use the new home's rules. */
-  read(home: LoadedHome): RouteSources;
-  /** Reads the subscriptions that have changed: their secrets may be in events that other commands and gateways show. */
-  look(): void;
-}
-
 interface SourceReaderPorts {
   readonly log: Logger;
   /** Registers each secret of a subscription with the redactor. */
   readonly learn: (secret: string) => void;
 }
 
-export function createSourceReader(ports: SourceReaderPorts): SourceReader {
+export function createSourceReader(ports: SourceReaderPorts) {
   let stores: ReadonlyMap<ProfileName, SubscriptionsStore> = new Map();
   let current: LoadedHome | undefined;
   const look = (): void => {
     for (const store of stores.values()) store.current();
   };
   return {
+    /** Reads the subscriptions that have changed: their secrets may be in events that other commands and gateways show. */
     look,
-    read(home) {
+    /** The sources of the current home. Profiles that stay keep their stores, which then use the new home's rules. */
+    read(home: LoadedHome): RouteSources {
       const last = current ?? home;
       current = home;
       const standing = stores;

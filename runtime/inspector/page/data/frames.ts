@@ -12,14 +12,7 @@ interface FramePorts {
   later(act: () => void, ms: number): unknown;
 }
 
-interface Frames {
-  /** Runs `act` in the next frame, once per frame; immediately if the last frame is long enough ago. */
-  request(act: () => void): void;
-  /** To be called when the page becomes visible. */
-  resume(): void;
-}
-
-export function createFrames({ isHidden, nowMs, later }: FramePorts): Frames {
+export function createFrames({ isHidden, nowMs, later }: FramePorts) {
   const due = new Set<() => void>();
   let isPlanned = false;
   let last = Number.NEGATIVE_INFINITY;
@@ -41,10 +34,12 @@ export function createFrames({ isHidden, nowMs, later }: FramePorts): Frames {
   }
 
   return {
-    request(act) {
+    /** Runs `act` in the next frame, once per frame; immediately if the last frame is long enough ago. */
+    request(act: () => void): void {
       due.add(act);
       plan();
     },
+    /** To be called when the page becomes visible. */
     resume: plan,
   };
 }
