@@ -43,26 +43,20 @@ export function pruneClaims({ claims, expiry }: Tables, nowMs: number, spent: Sp
 
 /** Returns a job that removes the next finished records with a key before `keepAfterKey` at each call. */
 export function ageing(engine: Engine, keepAfterKey: string, nowMs: number): (spent: Spent) => Piece {
-  const next = oldestFirst(engine, keepAfterKey);
-  return (spent) => {
-    let removed = 0;
-    for (let looked = 0; looked < pieceSize && !spent(); looked += 1) {
-      const at = next();
-      if (at === undefined) return { removed, more: false };
-      removed += removeFinished(engine.tables, at, nowMs);
-    }
-    return { removed, more: true };
-  };
+  return removing(engine, oldestFirst(engine, keepAfterKey), nowMs, () => false);
 }
 
 /** Returns a job that removes the next oldest finished records at each call, while the store is above `maxBytes()`. */
 export function shrinking(engine: Engine, maxBytes: () => number, nowMs: number): (spent: Spent) => Piece {
-  const next = oldestFirst(engine, undefined);
-  return (spent) => {
+  const fits = (looked: number): boolean => looked % measureEvery === 0 && engine.usedBytes() <= maxBytes();
+  return removing(engine, oldestFirst(engine, undefined), nowMs, fits);
+}
+
+function removing(engine: Engine, next: () => Place | undefined, nowMs: number, isEnough: (looked: number) => boolean) {
+  return (spent: Spent): Piece => {
     let removed = 0;
     for (let looked = 0; looked < pieceSize && !spent(); looked += 1) {
-      if (looked % measureEvery === 0 && engine.usedBytes() <= maxBytes()) return { removed, more: false };
-      const at = next();
+      const at = isEnough(looked) ? undefined : next();
       if (at === undefined) return { removed, more: false };
       removed += removeFinished(engine.tables, at, nowMs);
     }

@@ -43,13 +43,8 @@ export interface Findings {
   all(): readonly Diagnostic[];
 }
 
-/** Parses the text and checks it against the schema. */
-export function createFindings(file: string, text: string): Findings {
-  return atOnce(creatingFindings(file, text));
-}
-
 /**
- * Does so in pieces.
+ * Parses the text and checks it against the schema.
  * @param parsed the text as `parsingConfig` has parsed it
  */
 export function* creatingFindings(file: string, text: string, parsed?: ConfigDocument): Pieces<Findings> {

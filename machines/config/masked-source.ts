@@ -5,7 +5,7 @@
  * @see CFG-2 and INS-4 in docs/specification.md
  */
 
-import { atOnce, type Pieces } from '../base/pieces.ts';
+import type { Pieces } from '../base/pieces.ts';
 import { maskMark, maskSecrets, shortMasks, soundsSecret } from './diagnostic.ts';
 
 const keyLine = /^(\s*(?:-\s+)*)["']?([\w-]+)["']?\s*:(.*)$/;
@@ -25,11 +25,6 @@ const shown = /(\$\{[\w:]+\}|[\s"'[\]{},])|[^\s"'[\]{},]/gu;
 /** A few milliseconds of lines. */
 const linesInPiece = 256;
 
-export function maskSource(text: string): readonly string[] {
-  return atOnce(maskingSource(text));
-}
-
-/** Does so in pieces. */
 export function* maskingSource(text: string): Pieces<readonly string[]> {
   return (yield* markingLines(text.split(/\r?\n/))).map(shortMasks);
 }

@@ -1,7 +1,8 @@
 import t from 'tap';
+import { atOnce } from '../../../machines/base/pieces.ts';
 import type { DiagnosticScope } from '../../../machines/config/diagnostic.ts';
 import type { ConfigPath } from '../../../machines/config/document.ts';
-import { createFindings } from '../../../machines/config/findings.ts';
+import { creatingFindings } from '../../../machines/config/findings.ts';
 
 const found = (path: ConfigPath) => ({ path, message: 'is odd', code: 'odd' });
 const home: DiagnosticScope = { kind: 'home' };
@@ -28,13 +29,13 @@ t.test('CFG-3 · an error stops the part that it lies in, and one of the whole f
     [[], home],
   ];
   for (const [path, scope] of rows) {
-    const findings = createFindings('config.yaml', '{}');
+    const findings = atOnce(creatingFindings('config.yaml', '{}'));
     findings.report(found(path));
     t.match(findings.all(), [{ scope, severity: 'error' }], path.join('.'));
     t.match(findings.problemOf(scope), /^config\.yaml:1: is odd$/);
     t.equal(findings.problemOf(server('b')) === undefined, scope.kind !== 'home');
   }
-  const findings = createFindings('config.yaml', '{}');
+  const findings = atOnce(creatingFindings('config.yaml', '{}'));
   findings.report(found([]), 'warning');
   t.equal(findings.problemOf(home), undefined, 'a warning stops nothing');
   t.end();
@@ -42,7 +43,7 @@ t.test('CFG-3 · an error stops the part that it lies in, and one of the whole f
 
 t.test('CFG-2 · what the schema has refused is not read, and what lies beside it is', (t) => {
   const text = 'platforms: {webhook: {port: x, host: ::1, extra: {routes: {r: {deliver: 5, prompt: p}}}}}';
-  const findings = createFindings('config.yaml', text);
+  const findings = atOnce(creatingFindings('config.yaml', text));
   const adapter = ['platforms', 'webhook'];
   const route = [...adapter, 'extra', 'routes', 'r'];
 
@@ -60,7 +61,7 @@ t.test('CFG-2 · what the schema has refused is not read, and what lies beside i
 t.test('CFG-2 · LIF-13 · a line is masked by the keys above it, and a header whatever its name', (t) => {
   const block = '  a:\n    url: x\n    headers:\n      X-Team: [abc]\n';
   const text = `mcp_servers:\n${block}  b: { headers: { X-Team: abc }, odd: 1 }\n`;
-  const shown = createFindings('config.yaml', text)
+  const shown = atOnce(creatingFindings('config.yaml', text))
     .all()
     .map(({ line, sourceLine }) => `${line}:${sourceLine}`);
   t.same(shown, ['5:      X-Team: [***]', '6:  b: { headers: { X-Team: *** }, odd: 1 }']);
@@ -68,7 +69,7 @@ t.test('CFG-2 · LIF-13 · a line is masked by the keys above it, and a header w
 });
 
 t.test('CFG-2 · findings come in the order of the file, each with its line, secrets masked', (t) => {
-  const findings = createFindings('config.yaml', 'agent: {}\nplatforms:\n  webhook: {secret: abcdefgh}\n');
+  const findings = atOnce(creatingFindings('config.yaml', 'agent: {}\nplatforms:\n  webhook: {secret: abcdefgh}\n'));
   findings.report(found(['platforms', 'webhook', 'secret']));
   findings.report(found(['agent']));
   findings.reportOutside('WEBHOOK_PORT', { message: 'is no number', code: 'variable-malformed' }, 'warning');

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { maskSource } from '../../../machines/config/masked-source.ts';
+import { atOnce } from '../../../machines/base/pieces.ts';
+import { maskingSource } from '../../../machines/config/masked-source.ts';
 
 t.test('INS-4 · CFG-2 · secrets of a source are masked line by line, references and all else are shown', (t) => {
   const rows: readonly (readonly [string, string])[] = [
@@ -36,6 +37,6 @@ t.test('INS-4 · CFG-2 · secrets of a source are masked line by line, reference
     ['prompt: |\n  Say: hello', 'prompt: |\n  Say: hello'],
     ['agent: {\n  api_key: [', 'agent: {\n  api_key: ['],
   ];
-  for (const [given, shown] of rows) t.equal(maskSource(given).join('\n'), shown, given);
+  for (const [given, shown] of rows) t.equal(atOnce(maskingSource(given)).join('\n'), shown, given);
   t.end();
 });

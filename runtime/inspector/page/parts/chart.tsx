@@ -140,14 +140,13 @@ function Chart({
   );
 }
 
-/** The complete words of an arrow, beside it. */
-function Told({
-  arrow: { from, to, all, at },
-  view,
-}: {
+interface ToldProps {
   readonly arrow: DrawnArrow;
   readonly view: { readonly x: number; readonly y: number; readonly scale: number };
-}): JSX.Element {
+}
+
+/** The complete words of an arrow, beside it. */
+function Told({ arrow: { from, to, all, at }, view }: ToldProps): JSX.Element {
   const left = view.x + (at?.x ?? 0) * view.scale;
   const top = view.y + (at?.y ?? 0) * view.scale + 12;
   return (

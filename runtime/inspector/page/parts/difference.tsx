@@ -10,13 +10,12 @@ const around = 3;
 /** Lines that are drawn at first: a browser takes seconds for 100,000. */
 const maxDrawn = 2_000;
 
-export function Difference({
-  lines,
-  label,
-}: {
+interface DifferenceProps {
   readonly lines: readonly DifferenceLine[];
   readonly label: string;
-}): JSX.Element {
+}
+
+export function Difference({ lines, label }: DifferenceProps): JSX.Element {
   const [isWhole, setWhole] = useState(false);
   const isNear = (at: number): boolean =>
     lines.slice(Math.max(0, at - around), at + around + 1).some(({ kind }) => kind !== 'same');

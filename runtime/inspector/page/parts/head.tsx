@@ -45,17 +45,16 @@ function ProfileTag({ chosen }: { readonly chosen: string }): JSX.Element {
   );
 }
 
+interface BodyProps {
+  readonly label?: string;
+  readonly children: ComponentChildren;
+}
+
 /**
  * The scrolling content below the head, for views that are not a split.
  * @param label names content without focusable elements, so that keys can scroll it
  */
-export function Body({
-  label,
-  children,
-}: {
-  readonly label?: string;
-  readonly children: ComponentChildren;
-}): JSX.Element {
+export function Body({ label, children }: BodyProps): JSX.Element {
   const stack = <div class="stack">{children}</div>;
   return label === undefined ? (
     <div class="body">{stack}</div>

@@ -29,14 +29,13 @@ export function Headline({ title, chip, meta, children }: HeadlineProps): JSX.El
   );
 }
 
-/** A fact of a headline; nothing without a value. */
-export function MetaFact({
-  name,
-  children,
-}: {
+interface MetaFactProps {
   readonly name: ComponentChildren;
   readonly children: ComponentChildren;
-}): JSX.Element | null {
+}
+
+/** A fact of a headline; nothing without a value. */
+export function MetaFact({ name, children }: MetaFactProps): JSX.Element | null {
   if (children === undefined) return null;
   return (
     <span>
@@ -53,14 +52,13 @@ export function MetaTime({ name, at }: { readonly name: string; readonly at: num
   );
 }
 
-/** Why an item is in its state. */
-export function Why({
-  standing,
-  why,
-}: {
+interface WhyProps {
   readonly standing: Standing;
   readonly why: string | undefined;
-}): JSX.Element | null {
+}
+
+/** Why an item is in its state. */
+export function Why({ standing, why }: WhyProps): JSX.Element | null {
   if (why === undefined) return null;
   return <Verdict mark={standing === 'failed' ? 'failed' : 'waiting'} tone={toneOf(standing)} title={withCode(why)} />;
 }

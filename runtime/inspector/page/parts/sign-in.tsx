@@ -5,14 +5,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { signIn } from '../data/session.ts';
 import { Field } from './choice.tsx';
 
-export function SignIn({
-  name: known = '',
-  onDone,
-}: {
+interface SignInProps {
   /** The name of a person who signs in again. */
   readonly name?: string;
   readonly onDone?: () => void;
-}): JSX.Element {
+}
+
+export function SignIn({ name: known = '', onDone }: SignInProps): JSX.Element {
   const [name, setName] = useState(known);
   const [password, setPassword] = useState('');
   const [state, setState] = useState<

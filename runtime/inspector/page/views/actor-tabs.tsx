@@ -17,13 +17,12 @@ const tabs = [
   ['events', 'Events received'],
 ] as const;
 
-export function ActorTabs({
-  steps,
-  details,
-}: {
+interface ActorTabsProps {
   readonly steps: readonly StepRow[];
   readonly details: ActorDetails | undefined;
-}): JSX.Element {
+}
+
+export function ActorTabs({ steps, details }: ActorTabsProps): JSX.Element {
   const [tab, setTab] = useState<(typeof tabs)[number][0]>('transitions');
   return (
     <div>

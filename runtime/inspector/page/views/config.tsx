@@ -135,14 +135,13 @@ function Shown({ source: { disk, in_force: force, findings }, version, line }: S
   return <Difference lines={lines} label="From in force to on disk" />;
 }
 
-/** Shows whether the file on disk is in force. */
-function Standing({
-  source: { findings, in_force: force, disk },
-  toLine,
-}: {
+interface StandingProps {
   readonly source: ConfigSource;
   readonly toLine: (line: number) => void;
-}): JSX.Element | null {
+}
+
+/** Shows whether the file on disk is in force. */
+function Standing({ source: { findings, in_force: force, disk }, toLine }: StandingProps): JSX.Element | null {
   const now = useNow();
   if (force === undefined) return null;
   const since = formatClock(force.since, now);
@@ -192,13 +191,12 @@ function Standing({
   );
 }
 
-function Findings({
-  source: { findings },
-  toLine,
-}: {
+interface FindingsProps {
   readonly source: ConfigSource;
   readonly toLine: (line: number) => void;
-}): JSX.Element {
+}
+
+function Findings({ source: { findings }, toLine }: FindingsProps): JSX.Element {
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const warnings = findings.length - errors;
   return (

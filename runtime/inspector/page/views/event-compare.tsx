@@ -11,13 +11,12 @@ import { Field, Segmented } from '../parts/choice.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Difference } from '../parts/difference.tsx';
 
-export function CompareEvents({
-  event,
-  onClose,
-}: {
+interface CompareEventsProps {
   readonly event: OpenedEvent;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+export function CompareEvents({ event, onClose }: CompareEventsProps): JSX.Element {
   const [how, setHow] = useState<'previous' | 'id'>('previous');
   const [typed, setTyped] = useState('');
   const other = how === 'id' ? typed.trim() : '';

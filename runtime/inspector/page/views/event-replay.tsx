@@ -18,13 +18,12 @@ import { Difference } from '../parts/difference.tsx';
 import { WhyNot } from '../parts/needs-fresh.tsx';
 import { Kbd } from '../parts/panel.tsx';
 
-export function EditAndReplay({
-  event,
-  onClose,
-}: {
+interface EditAndReplayProps {
   readonly event: OpenedEvent;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+export function EditAndReplay({ event, onClose }: EditAndReplayProps): JSX.Element {
   const { asked } = useAsked(`whole ${event.key}`, () => call('events.open', { id: event.key, whole: true }));
   // The first answer, so that what is being typed stays if a later one fails.
   const first = useRef<string | undefined>(undefined);

@@ -16,13 +16,12 @@ import { type Refusal, WhyNot } from '../parts/needs-fresh.tsx';
 
 const plain = '';
 
-export function TestEvent({
-  routes,
-  onClose,
-}: {
+interface TestEventProps {
   readonly routes: readonly { readonly name: string; readonly profile: string }[];
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+export function TestEvent({ routes, onClose }: TestEventProps): JSX.Element {
   /** By its name, because the list may change meanwhile. */
   const [chosen, choose] = useState(() => routes.slice(0, 1).map(idOf).join());
   const [sample, setSample] = useState(plain);

@@ -30,14 +30,13 @@ const kinds: Readonly<Record<Need['kind'], readonly [MarkName, Tone]>> = {
   config: ['failed', 'bad'],
 };
 
-export function Needs({
-  needs,
-  children,
-}: {
+interface NeedsProps {
   readonly needs: Overview['needs'];
   /** Below the items. */
   readonly children?: ComponentChildren;
-}): JSX.Element {
+}
+
+export function Needs({ needs, children }: NeedsProps): JSX.Element {
   const { rows, total } = needs;
   const [showsAll, setShowsAll] = useState(false);
   const shown = showsAll ? rows : fewOfEach(rows, firstNeeds);

@@ -22,13 +22,12 @@ export interface RouteChosen {
 
 const own = 'A small test payload';
 
-export function RouteTest({
-  chosen,
-  onDone,
-}: {
+interface RouteTestProps {
   readonly chosen: RouteChosen;
   readonly onDone: () => void;
-}): JSX.Element {
+}
+
+export function RouteTest({ chosen, onDone }: RouteTestProps): JSX.Element {
   const { asked, again } = useAsked(`samples ${chosen.profile}/${chosen.name}`, () => call('webhook.samples', chosen));
   const [sample, setSample] = useState<string>();
   const [checksOnly, setChecksOnly] = useState(true);

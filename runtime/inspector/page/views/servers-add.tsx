@@ -159,13 +159,12 @@ function hasFailed({ ok, needs_login }: ProbeReport): boolean {
   return !ok && needs_login !== true;
 }
 
-export function EditSheet({
-  detail: { name: server, profile, entry },
-  onClose,
-}: {
+interface EditSheetProps {
   readonly detail: ServerDetail;
   readonly onClose: () => void;
-}): JSX.Element {
+}
+
+export function EditSheet({ detail: { name: server, profile, entry }, onClose }: EditSheetProps): JSX.Element {
   const before = useRef(formOf(server, entry)).current;
   const [form, setForm] = useState(before);
   const work = useWork(form);

@@ -69,15 +69,14 @@ export function ServerLog({ row: { name, profile, transport } }: { readonly row:
   );
 }
 
-/** Keeps the list's identity while its lines are the same, so that nothing moves. */
-function Lines({
-  lines,
-  ...more
-}: {
+interface LinesProps {
   readonly lines: readonly string[];
   readonly follows: boolean;
   readonly onFollow: (follows: boolean) => void;
-}): JSX.Element {
+}
+
+/** Keeps the list's identity while its lines are the same, so that nothing moves. */
+function Lines({ lines, ...more }: LinesProps): JSX.Element {
   const text = lines.join('\n');
   const steady = useMemo(() => lines, [text]);
   return <LogLines lines={steady} label="Log of the server" {...more} />;
@@ -183,14 +182,13 @@ export function ServerSettings({ asked, again, row }: ServerSettingsProps): JSX.
   );
 }
 
-/** Its command or address, and its values. */
-export function SettingsPanel({
-  asked,
-  row,
-}: {
+interface SettingsPanelProps {
   readonly asked: Asked<ServerDetail>;
   readonly row: ServerRow;
-}): JSX.Element | null {
+}
+
+/** Its command or address, and its values. */
+export function SettingsPanel({ asked, row }: SettingsPanelProps): JSX.Element | null {
   if (asked.kind !== 'there') return null;
   const { entry, cwd, variables, further } = asked.value;
   const isUrl = entry.command === undefined;

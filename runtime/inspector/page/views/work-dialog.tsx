@@ -87,14 +87,13 @@ function targetsWith(present: string, enabled: readonly string[]): readonly stri
   return [...new Set([present, ...others])];
 }
 
-/** The choice of a profile, if several are served. */
-export function ProfileField({
-  value,
-  onChoose,
-}: {
+interface ProfileFieldProps {
   readonly value: string;
   readonly onChoose: (profile: string) => void;
-}): JSX.Element | null {
+}
+
+/** The choice of a profile, if several are served. */
+export function ProfileField({ value, onChoose }: ProfileFieldProps): JSX.Element | null {
   const served = useCell(profiles) ?? [];
   if (served.length < 2) return null;
   return <Select label="Profile" value={value} options={served.map((name) => [name, name])} onChoose={onChoose} />;
