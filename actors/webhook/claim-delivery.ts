@@ -314,9 +314,11 @@ async function refusalOf(
   switch (verdict.kind) {
     case 'claimed': {
       const before = await standingOf(keeper, verdict.holder.eventKey);
-      if (before.isPending) return { kind: 'pending' };
-      const reason = before.event && sameSignature(before.event, event);
-      return reason === undefined ? { kind: 'duplicate' } : { kind: 'duplicate', reason };
+      // An event that another replay has accepted is not replayed again, however its delivery ends.
+      if (before.isPending && event.replayOf === undefined) return { kind: 'pending' };
+      // Without a signature of its own, it repeats an id, or an event that was replayed meanwhile.
+      const reason = event.signatureDigest && before.event && sameSignature(before.event, event);
+      return reason ? { kind: 'duplicate', reason } : { kind: 'duplicate' };
     }
     case 'stale':
       return { kind: 'unavailable', reason: 'another event changed its records at the same time', stale: true };

@@ -339,6 +339,11 @@ export function signatureClaim(digest: string): string {
   return `signature/${digest}`;
 }
 
+/** The name under which a replay of several claims its event: another gateway may replay the same ones. */
+export function replayClaim(eventKey: string): string {
+  return `replay/${eventKey}`;
+}
+
 /**
  * Whether an event repeats an earlier one's id, which belongs to the earlier one. A duplicate with another reason repeats a
  * signature under its own id (SEC-6).

@@ -41,6 +41,8 @@ interface Replay {
   readonly isEdited?: true | undefined;
   /** Nothing is delivered: the response is kept in the history. */
   readonly isDry?: true | undefined;
+  /** One of several: refused if another replay of several has accepted the event. */
+  readonly isOnce?: true | undefined;
   /** The event type that replaces the request's. */
   readonly event?: string | undefined;
 }

@@ -105,6 +105,8 @@ export function createDecisions(ports: DecisionPorts): Decisions {
       else log.log(levelOf(context), `webhook ${stateWords(kind)}`, fieldsOf(context, status));
       // Work that a stopping gateway left behind is in the journal too, by its claim.
       if (journalled.has(kind) || context.work !== undefined) return;
+      // The event is in the history with its other replay.
+      if (kind === 'duplicate' && context.replay !== undefined) return;
       // Anyone who captured a request can repeat it endlessly: count it in memory. Its body is already on disk.
       if (kind === 'duplicate' && context.prompt === undefined) {
         const event = eventOf(context, 'duplicate', { ...kept, headers: {}, body: '' });

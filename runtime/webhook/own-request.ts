@@ -33,6 +33,8 @@ export interface ReplayChanges {
   readonly to?: string;
   /** Nothing is delivered: the response is kept in the history. */
   readonly isDry?: true;
+  /** Answered as a duplicate if another replay of several has accepted the event. */
+  readonly isOnce?: true;
 }
 
 /** The chart's answer, and the key of the new event. */
@@ -55,7 +57,7 @@ export function sendOwnRequest(request: OwnRequest, ports: SpawnPorts): Promise<
 export function replayEvent(
   key: string,
   event: EventRecord,
-  { payload, event: eventType, to, isDry }: ReplayChanges,
+  { payload, event: eventType, to, isDry, isOnce }: ReplayChanges,
   ports: SpawnPorts,
 ): Promise<OwnReply> {
   const path = pathOf({ profile: event.profile, route: to ?? event.route });
@@ -65,6 +67,7 @@ export function replayEvent(
     of: key,
     ...(isEdited ? { isEdited } : {}),
     ...(isDry === undefined ? {} : { isDry }),
+    ...(isOnce === undefined ? {} : { isOnce }),
     ...(eventType === undefined ? {} : { event: eventType }),
   };
   const declared = payload === undefined ? {} : { declaredBytes: bytes.length };

@@ -13,7 +13,7 @@ import { stringify } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { isConfirmUrl } from '../../machines/webhook/certificate.ts';
 import { visited } from '../../machines/webhook/handshake.ts';
-import type { EventRecord, SignatureHolder } from '../../machines/webhook/record.ts';
+import { claimLifeMs, type EventRecord, replayClaim, type SignatureHolder } from '../../machines/webhook/record.ts';
 import { type HandshakeReply, replyFor, replyTo } from '../../machines/webhook/reply.ts';
 import {
   checkRate,
@@ -247,8 +247,9 @@ export function wireRequest(ports: RequestPorts) {
             .then((isLearnt) => live.exchange.reply(replyTo(isLearnt ? outcome : { kind: 'unavailable' })));
         } else if (live.part !== undefined) live.part.answered(context.outcome, context.reason);
         else {
-          // A request that its owner submits has no provider that reads the answer.
-          const route = live.handedIn === undefined ? context.route : undefined;
+          // A request that its owner submits, or replays among several, has no provider that reads the answer.
+          const isOwn = live.handedIn !== undefined || context.replay?.isOnce === true;
+          const route = isOwn ? undefined : context.route;
           live.exchange.reply(replyFor(context.outcome, route && facts.compiled(route).answer));
         }
       },
@@ -309,7 +310,10 @@ function claimRequestOf(
     told: requestDetailsOf(context, live, nowMs),
     traceparent: traceparentOf(live),
   };
-  return { key: context.id, nowMs, event, plan: planOf(context), signatureForMs: claimedForMs };
+  const request = { key: context.id, nowMs, event, plan: planOf(context), signatureForMs: claimedForMs };
+  if (context.replay?.isOnce === undefined) return request;
+  const name = replayClaim(context.replay.of);
+  return { ...request, first: [{ kind: 'claim', name, value: { eventKey: context.id }, forMs: claimLifeMs }] };
 }
 
 /** The target of the response and the reports besides it; a dry replay has none (DLV-6). */

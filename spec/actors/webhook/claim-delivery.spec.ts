@@ -206,6 +206,18 @@ t.test('IDM-2 · a response that is still being delivered is durable work: its i
   t.same(await claim(ask('k2', { kind: 'run' })), { kind: 'duplicate' });
 });
 
+t.test('DUR-2 · of two replays of an event among several, the second is a duplicate, whatever its plan', async (t) => {
+  for (const plan of plans) {
+    const { claim } = await claimer();
+    const replay = (key: string) => ({
+      ...ask(key, plan, { deliveryId: key, replayOf: 'e1' }),
+      first: [{ kind: 'claim', name: 'replay/e1', value: { eventKey: key }, forMs: claimLifeMs } as const],
+    });
+    t.match(await claim(replay('k1')), { kind: 'granted' });
+    t.same(await claim(replay('k2')), { kind: 'duplicate' }, plan.kind);
+  }
+});
+
 t.test('IDM-1 · an hour later, on another route or in another profile the same id is new', async (t) => {
   for (const [more, nowMs] of [
     [{}, 1_000 + claimLifeMs],

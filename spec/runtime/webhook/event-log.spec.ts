@@ -191,6 +191,16 @@ t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay need
     headers: {},
   });
   t.match(lines.at(-1), { level: 'info' }, 'only one that repeats a signature has a reason');
+
+  const repeated: RequestContext = {
+    ...known,
+    prompt: 'p',
+    id: 'k3',
+    outcome: { kind: 'duplicate', deliveryId: 'd3' },
+  };
+  decisions.decided({ ...repeated, replay: { of: 'k1' } }, undefined);
+  await turn();
+  t.equal(journal.local?.get('events', 'k3'), undefined, 'a replay of what was replayed meanwhile is no event');
 });
 
 t.test(

@@ -508,6 +508,16 @@ t.test('DUR-2 · a replay has a new id, reads no client and names the event that
   t.equal(event?.scheme, undefined, 'its signature was checked when it first came');
 });
 
+t.test('DUR-2 · SCA-1 · of two replays of several, as at two gateways, one accepts an event', async (t) => {
+  const replay = { of: 'k0', isOnce: true } as const;
+  const { disk, replies } = await stage(t, { input: { origin: 'replay', replay } });
+  void disk.journal.commit([{ kind: 'claim', name: 'replay/k0', value: { eventKey: 'k9' }, forMs: 9 }]);
+  disk.rotate();
+  await disk.settle();
+  t.same(replies.map(bodyOf), [[200, { status: 'duplicate', delivery_id: 'random' }]]);
+  t.equal(disk.journal.local?.get('events', 'k1'), undefined);
+});
+
 t.test(
   'SRC-1 · SRC-3 · a certificate is fetched before the signature is judged, and SNS is confirmed once it is genuine',
   async (t) => {
