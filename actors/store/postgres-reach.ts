@@ -23,9 +23,11 @@ const settings = `select set_config('synchronous_commit', 'on', false) where cur
 /**
  * A role or a database may have time limits for what people ask. A normal wait for the rows of another gateway, or a prune,
  * would end by them, and count as an outage; what a gateway asks has limits of its own. Only some versions have each of them.
+ * In serializable transactions even a read could be refused.
  */
 export const ownLimits = `select set_config(name, '0', false) from pg_settings
-  where name in ('lock_timeout', 'statement_timeout', 'idle_session_timeout', 'transaction_timeout') and setting <> '0'`;
+  where name in ('lock_timeout', 'statement_timeout', 'idle_session_timeout', 'transaction_timeout') and setting <> '0';
+  set default_transaction_isolation = 'read committed'`;
 const keepAliveMs = 10_000;
 const endTries = 50;
 const endPauseMs = 20;

@@ -113,18 +113,21 @@ t.test(
 );
 
 t.test(
-  'SCA-1 · DUR-1 · the time limits of a role end neither a wait for another gateway nor a connection',
+  'SCA-1 · DUR-1 · the time limits of a role end neither a wait for another gateway nor a connection, and its isolation refuses nothing',
   { skip: withoutPostgres },
   async (t) => {
     const postgres = await startPostgres(t);
     const limits = ['lock_timeout=1', 'statement_timeout=5s', 'idle_session_timeout=5s'];
-    const url = await postgres.url(limits.map((one) => ` -c ${one}`).join(''));
+    const serial = 'default_transaction_isolation=serializable';
+    const url = await postgres.url([...limits, serial].map((one) => ` -c ${one}`).join(''));
     const journal = got(await openPostgresJournal({ url }));
     const other = await reach(url);
     for (const limit of limits) {
       const [name = ''] = limit.split('=');
       t.same((await other.query(`show ${name}`)).rows, [{ [name]: '0' }]);
     }
+    const [isolation] = (await other.query('show transaction_isolation')).rows;
+    t.same(isolation, { transaction_isolation: 'read committed' }, 'in which no read is refused');
     await other.query('begin; lock table agent_claim in share mode');
     let isSettled = false;
     const committed = journal.commit([{ kind: 'claim', name: 'a', value: {}, forMs: 60_000 }]).finally(() => {
