@@ -129,9 +129,10 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   home().documents.onChanged((path) => {
     for (const [profile, { paths: own, settings: known }] of home().profiles) {
       const server = known.servers.find(({ name }) => tokensPathOf(own.tokens, name) === path);
-      const connection = server && connections().get(connectionKey(profile, server.name));
-      // Each token renewal changes its document; a working session need not be notified.
-      if (isDown(connection?.getSnapshot().value ?? '')) connection?.send({ type: 'credentials.changed' });
+      if (server === undefined) continue;
+      // Each token renewal changes its document; a working session need not be notified, except of a logout.
+      const isUp = !isDown(connections().get(connectionKey(profile, server.name))?.getSnapshot().value ?? '');
+      if (!isUp || credentials(profile).tokens(server.name) === undefined) credentialsChanged(profile, server.name);
     }
   });
   const reach = createReach({

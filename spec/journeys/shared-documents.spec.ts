@@ -108,7 +108,7 @@ t.test(
 );
 
 t.test(
-  'SCA-3 · OAU-1 · OAU-2 · a login at one gateway connects the others, and one of them renews the tokens',
+  'SCA-3 · OAU-1 · OAU-2 · a login at one gateway connects the others, one of them renews the tokens, and a logout ends all',
   { skip: withoutPostgres },
   async (t) => {
     const url = await (await startPostgres(t)).url();
@@ -139,6 +139,9 @@ t.test(
     const renewals = authority.at(paths.token).filter(({ form }) => form.get('grant_type') === 'refresh_token');
     t.equal(renewals.length, 1);
     t.equal(opened(), sessions, 'a renewal elsewhere leaves a session as it is');
+
+    t.match(await other.cli('mcp', 'logout', 'hub'), { code: 0 });
+    await Promise.all([one, other].map((gateway) => gateway.reaches('hub', 'needsLogin')));
   },
 );
 
