@@ -98,7 +98,7 @@ export function isPassing(status: unknown): boolean {
 export function marksOfEvent(key: string, event: JsonObject): Marks {
   const { route, status, cronJob, deliveryId, work, replayOf } = event;
   const shared = typeof route === 'string' ? [routeMark(route)] : [];
-  if (typeof work !== 'string') shared.push(...marksOfStatus(status, route));
+  if (typeof work !== 'string') shared.push(...marksOfStatus(status === 'cron' ? 'ignored' : status, route));
   if (typeof cronJob === 'string') shared.push(jobMark(cronJob));
   if (typeof replayOf === 'string') shared.push(replayMark(replayOf));
   return {

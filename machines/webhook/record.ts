@@ -473,9 +473,14 @@ export function outcomeOf({ status }: DeliveryRecord): 'delivering' | 'delivered
   }
 }
 
-/** The status that an event shows: that of its work, or its own while it has none or its run is queued. */
+/**
+ * The status that an event shows: that of its work, or its own while it has none or its run is queued. One that fired no cron
+ * job, such as a paused one, is over: nothing follows.
+ */
 export function eventStatus(event: EventRecord, work: RunRecord | DeliveryRecord | undefined): string {
-  if (work === undefined || work.status === 'queued') return event.status;
+  if (work === undefined || work.status === 'queued') {
+    return event.work === undefined && event.status === 'cron' ? 'ignored' : event.status;
+  }
   return 'attempt' in work ? work.status : outcomeOf(work);
 }
 

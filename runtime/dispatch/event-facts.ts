@@ -39,7 +39,7 @@ export async function factsOf(
 ): Promise<EventFacts> {
   const { work } = event;
   const journal = ports.journal();
-  if (work === undefined || journal === undefined) return { key, event, status: event.status };
+  if (work === undefined || journal === undefined) return { key, event, status: eventStatus(event, undefined) };
   const [kept, sent] = await Promise.all([journal.get('runs', work), journal.get('deliveries', work)]);
   const run = kept && ports.seenRun(work, kept.value, kept.heldBy);
   const delivery = sent?.value;

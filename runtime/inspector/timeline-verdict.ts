@@ -73,10 +73,8 @@ function statusWords(sources: TimelineSources, delivery: KnownDelivery | undefin
       return delivery.record.status === 'dropped'
         ? withReason(`A person dropped it: not sent to ${target}.`, delivery.record.note ?? delivery.record.reason)
         : withReason(`Not delivered to ${target}.`, delivery.record.reason);
-    case 'cron':
-      return withReason('Accepted and dropped: no run was fired.', event.reason);
     case 'ignored':
-      return withReason('No run was fired.', event.reason);
+      return withReason(`${event.status === 'cron' ? 'Accepted and dropped: no' : 'No'} run was fired.`, event.reason);
     default:
       return withReason(`It is ${sources.status}.`, event.reason);
   }

@@ -93,10 +93,10 @@ t.test('CRN-2 · DUR-2 · schedule, webhook and hand fire one job; a paused or d
   const { history } = await home.shown('digest', ({ history }) => history[0]?.status === 'delivered');
   t.match(history, [
     { cause: 'manual', status: 'delivered' },
-    { cause: 'webhook', status: 'cron', reason: 'cron job "digest" is disabled', delivery_id: 'w4' },
+    { cause: 'webhook', status: 'ignored', reason: 'cron job "digest" is disabled', delivery_id: 'w4' },
     { cause: 'note', status: 'ignored', reason: 'cron job "digest" is disabled' },
     { cause: 'note', status: 'ignored', reason: 'cron job "digest" is paused' },
-    { cause: 'webhook', status: 'cron', reason: 'cron job "digest" is paused', delivery_id: 'w2' },
+    { cause: 'webhook', status: 'ignored', reason: 'cron job "digest" is paused', delivery_id: 'w2' },
     { cause: 'manual', status: 'delivered' },
     { cause: 'webhook', status: 'delivered', delivery_id: 'w1' },
   ]);

@@ -40,6 +40,11 @@ t.test('DUR-2 · CON-4 · an event bears its route, its job and its id, and its 
   t.same(marksOf('k', {}), { shared: [routeMark('r'), ...status], own: idMark('d') });
   t.same(marksOf('k', { cronJob: 'j' }), { shared: [routeMark('r'), ...status, jobMark('j')], own: idMark('d') });
   t.same(marksOf('k', { status: 'accepted', work: 'k' }), { shared: [routeMark('r')], own: idMark('d') });
+  t.match(
+    marksOf('k', { status: 'cron' }),
+    { shared: [routeMark('r'), ...status] },
+    'one that fired no job is ignored',
+  );
   t.same(
     marksOf('k', { status: 'coalesced', work: 'first' }),
     { shared: [routeMark('r')], own: idMark('d'), ofWork: workMark('first') },
@@ -101,7 +106,7 @@ t.test('DUR-2 · CON-4 · what work shows of its events is what their rows show'
   });
   fc.assert(
     fc.property(work, fc.constantFrom(...eventStatuses), ({ run, delivery }, status) => {
-      const row = eventSummary({ ...event, status }, run ?? delivery);
+      const row = eventSummary({ ...event, status, work: 'k' }, run ?? delivery);
       const shown = shownOfWork(
         run as unknown as JsonObject | undefined,
         delivery as unknown as JsonObject | undefined,

@@ -144,6 +144,7 @@ t.test('INS-4 · a search finds words in payloads, ids, routes, types and reason
   const reason = 'cancelled by the page';
   await keeper.commit(came(3_500, { deliveryId: 'stopped' }, { status: 'cancelled', reason }));
   await keeper.commit(came(3_000, { deliveryId: 'three', status: 'ignored', reason: 'filter', replayOf: 'k' }));
+  await keeper.commit(came(2_500, { deliveryId: 'unfired', status: 'cron', reason: 'the job is paused' }));
   const asking = came(2_000, { deliveryId: 'four', profile: 'work', node: 'eu-2' }, { status: 'running' });
   await keeper.commit(asking);
   const retrying = came(1_500, { deliveryId: 'five' }, { status: 'delivering' });
@@ -154,7 +155,7 @@ t.test('INS-4 · a search finds words in payloads, ids, routes, types and reason
   ]);
   for (const write of asking) if (write.kind === 'put') waiting.set(write.key, 'a1');
 
-  const all = ['stranger', 'five', 'four', 'three', 'stopped', 'two', 'one'];
+  const all = ['stranger', 'five', 'four', 'unfired', 'three', 'stopped', 'two', 'one'];
   const rows: readonly (readonly [string, readonly string[]])[] = [
     ['', all],
     ['checkout_4411', ['one']],
@@ -170,7 +171,7 @@ t.test('INS-4 · a search finds words in payloads, ids, routes, types and reason
     ['node:eu', []],
     ['id:th', ['three']],
     ['is:replay', ['three']],
-    ['status:delivered status:ignored', ['three', 'stopped', 'one']],
+    ['status:delivered status:ignored', ['unfired', 'three', 'stopped', 'one']],
     ['status:cancelled', ['stopped']],
     ['status:open', ['five', 'four']],
     ['status:waiting', ['four']],
@@ -187,7 +188,7 @@ t.test('INS-4 · a search finds words in payloads, ids, routes, types and reason
     t.equal(drawn, wanted.length, `the buckets of ${q}`);
   }
   const { chips, counts, rows: found, oldest_at } = await search('status:open');
-  t.same(chips, { open: 2, delivered: 1, failed: 1, refused: 1, unconfirmed: 0, ignored: 2, duplicate: 0 });
+  t.same(chips, { open: 2, delivered: 1, failed: 1, refused: 1, unconfirmed: 0, ignored: 3, duplicate: 0 });
   t.same(counts, { open: 2, delivered: 0, failed: 0, ignored: 0 });
   t.match(found, [
     { status: 'retrying' },

@@ -194,7 +194,7 @@ t.test('INS-2 · CRN-2 · a cron job was fired or not, and no request was checke
 t.test('INS-2 · CRN-2 · an event that fired no cron job says why, and what its sender was answered', (t) => {
   const reason = 'cron job "digest" is paused';
   const { work: _, ...dropped } = event;
-  const timeline = timelineOf(sources({ status: 'cron', event: { ...dropped, status: 'cron', reason } }));
+  const timeline = timelineOf(sources({ status: 'ignored', event: { ...dropped, status: 'cron', reason } }));
   t.equal(timeline.verdict, 'Accepted and dropped: no run was fired: cron job "digest" is paused.');
   t.same(
     timeline.phases[0]?.steps.slice(-2).map(({ detail }) => detail),
