@@ -5,7 +5,7 @@
  */
 
 import { defaultProfile } from '../base/names.ts';
-import { textsOfSecret } from './route.ts';
+import { type Route, textsOfSecret } from './route.ts';
 import type { Settings } from './settings.ts';
 import { type Source, sourceOf } from './sources.ts';
 
@@ -43,12 +43,19 @@ function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, ro
   return [`${run} without the tools of your servers; add toolsets: [agent-webhook, mcp-${server}] to lend them`];
 }
 
+/** The limit of 0 that holds all runs of a route, or of cron jobs if none is given; undefined if they may begin. */
+export function holdOf(ofAll: number, route?: Pick<Route, 'concurrency' | 'deliverOnly'>): string | undefined {
+  if (route?.deliverOnly === true) return undefined;
+  if (ofAll === 0) return 'agent.concurrency';
+  return route?.concurrency === 0 ? 'the concurrency of the route' : undefined;
+}
+
 /** Runs that wait for a person to raise `concurrency`: of all routes, or of some. */
 export function hintsOnHeld(profiles: Profiles): readonly string[] {
   if (profiles.get(defaultProfile)?.settings.agent.concurrency === 0)
     return ['agent.concurrency is 0: events are accepted, and their runs wait'];
   const held = enabledRoutes(profiles)
-    .filter(({ route }) => route.concurrency === 0 && !route.deliverOnly)
+    .filter(({ route }) => holdOf(1, route) !== undefined)
     .map(({ route }) => placeOf(route));
   if (held.length === 0) return [];
   const [of, its] = held.length === 1 ? ['route', 'its'] : ['routes', 'their'];

@@ -6,6 +6,7 @@
 
 import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { replayedStatuses } from '../../machines/base/status.ts';
+import { holdOf } from '../../machines/config/hints.ts';
 import { schemeWith } from '../../machines/config/signature-scheme.ts';
 import { sourceOf } from '../../machines/config/sources.ts';
 import { curlCommand } from '../../machines/webhook/curl.ts';
@@ -19,7 +20,7 @@ import type { OpenedEvent } from './contract/event-wire.ts';
 import type { Diagnosis, EventSearch, HistoryDetail } from './contract/events.ts';
 import { refuse } from './contract/refusal.ts';
 import { choiceOf, formatChoice, queryOf, unknownDelivery } from './event-choice.ts';
-import { knownRouteOf, profileOf, routedHomeOf, routeUrl } from './home-view.ts';
+import { homeOf, knownRouteOf, profileOf, routedHomeOf, routeUrl } from './home-view.ts';
 import { findingsOf } from './webhook-doctor.ts';
 
 const defaultRows = 100;
@@ -55,6 +56,7 @@ export const eventCommands = {
     const opened = await daemonOf(host).openEvent(id, choice, {
       whole: params.whole === true,
       answerOf: (event) => sourceOf(routeOf(event, host)?.route.sender)?.answer,
+      heldBy: (event) => holdOf(homeOf(host).main.settings.agent.concurrency, routeOf(event, host)?.route),
     });
     if (opened === undefined) return unknownEvent(id, choice, host);
     return opened.status === 'refused' ? explained(opened, findingsOf(opened, host)) : opened;

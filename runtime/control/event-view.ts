@@ -171,7 +171,7 @@ export function createEventView(ports: EventViewPorts): EventView {
       const found = await find(id, choice);
       return found === undefined ? undefined : ports.redact(timelineOf(await sourcesOf(found)));
     },
-    async openEvent(id, choice, { whole = false, answerOf } = {}) {
+    async openEvent(id, choice, { whole = false, answerOf, heldBy } = {}) {
       const found = await find(id, choice);
       if (found === undefined) return undefined;
       const sources = {
@@ -179,6 +179,7 @@ export function createEventView(ports: EventViewPorts): EventView {
         joined: await joinedOf(found.event),
         replays: await replaysOf(found.key),
         answer: answerOf?.(found.event),
+        held: heldBy?.(found.event),
       };
       const opened = ports.redact(openEvent(sources));
       return whole ? opened : withFirstPayload(opened);

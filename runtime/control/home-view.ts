@@ -9,10 +9,11 @@ import { type HomeSource, type LoadedHome, loadHome } from '../../actors/config/
 import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { createJobsStore } from '../../actors/cron/jobs.store.ts';
 import type { Logger } from '../../actors/ports.ts';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { defined, isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName, profileName } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
 import type { Diagnostic } from '../../machines/config/diagnostic.ts';
+import { holdOf } from '../../machines/config/hints.ts';
 import { meantOr } from '../../machines/config/nearest.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { deliveriesOf, type Route, type RouteWithSecret, textsOfSecret } from '../../machines/config/route.ts';
@@ -324,7 +325,11 @@ function routeRows(home: LoadedHome, listener: string | undefined): (entry: Rout
   const closed = home.main.settings.webhook.enabled ? [] : [`is not served: ${webhooksOff}`];
   return (entry) => {
     const loose = [...closed, ...looseEndsOf(entry).map(({ message }) => message)];
-    return { ...routeRow(entry, base), ...(loose.length === 0 ? {} : { problem: loose.join('; and it ') }) };
+    return {
+      ...routeRow(entry, base),
+      ...defined({ held: holdOf(home.main.settings.agent.concurrency, entry.route) }),
+      ...(loose.length === 0 ? {} : { problem: loose.join('; and it ') }),
+    };
   };
 }
 

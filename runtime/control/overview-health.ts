@@ -37,6 +37,8 @@ type Definition = Pick<RouteDetail['definition'], 'enabled' | 'sender' | 'signat
 interface RouteSigns {
   /** By the rule of `webhook list`, which does not depend on the range. */
   readonly failing: boolean;
+  /** No run of it begins. */
+  readonly held: boolean;
   /** Deliveries of the route that wait for their next try. */
   readonly retrying: number;
 }
@@ -68,9 +70,10 @@ function trendOf(buckets: readonly EventBucket[]): RouteHealth['trend'] {
   return bars;
 }
 
-function healthOfRoute(enabled: boolean, events: number, { failing, retrying }: RouteSigns): Health {
+function healthOfRoute(enabled: boolean, events: number, { failing, held, retrying }: RouteSigns): Health {
   if (!enabled) return 'off';
   if (failing) return 'failing';
+  if (held) return 'waiting';
   if (retrying > 0) return 'retrying';
   return events === 0 ? 'quiet' : 'healthy';
 }

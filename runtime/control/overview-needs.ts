@@ -28,12 +28,14 @@ export interface NeedSources {
   })[];
   readonly servers: readonly ServerRow[];
   readonly targets: readonly TargetRow[];
+  /** Routes of which no run begins, or that none of all begins. */
+  readonly held: 'all' | readonly { readonly name: string; readonly profile: string }[];
   /** Findings of the configuration and faults of the gateway, the first one first. */
   readonly faults: readonly string[];
 }
 
-/** Approvals by deadline, failures by size, then servers, targets and logins by name, the configuration, and failing routes. */
-export function needsOf({ approvals, failures, routes, servers, targets, faults }: NeedSources): readonly Need[] {
+/** Approvals by deadline, failures by size, then servers, targets and logins by name, the configuration, held runs, and failing routes. */
+export function needsOf({ approvals, failures, routes, servers, targets, held, faults }: NeedSources): readonly Need[] {
   // A group may have thousands of routes.
   const groups = failures.map((group) => ({ ...group, routes: new Set(group.routes) }));
   return [
@@ -49,6 +51,7 @@ export function needsOf({ approvals, failures, routes, servers, targets, faults 
       .sort(byName)
       .map(loginNeed),
     ...configNeed(faults),
+    ...(held === 'all' ? [allHeld] : [...held].sort(byName).map(heldNeed)),
     // Last, and without refused requests: untrusted senders could fill the list with them (SEC-8).
     ...routes
       .filter((one) => one.example.status !== 'refused' && !isAmong(groups, one))
@@ -182,6 +185,25 @@ function loginNeed({ name, profile, failure, since }: ServerRow): Need {
         : (failure?.why ?? ''),
     since,
     action: { label: 'Log in', place: placeOf('servers', profile, name) },
+  };
+}
+
+const whyHeld = 'is 0: events are accepted, and their runs wait until you raise it';
+const allHeld: Need = {
+  id: 'held',
+  kind: 'held',
+  title: 'No run begins',
+  reason: `agent.concurrency ${whyHeld}`,
+  action: { label: 'Open config', place: 'config' },
+};
+
+function heldNeed({ name, profile }: Exclude<NeedSources['held'], 'all'>[number]): Need {
+  return {
+    id: `held/${profile}/${name}`,
+    kind: 'held',
+    title: `No run of route ${name}${ofProfile(profile)} begins`,
+    reason: `Its concurrency ${whyHeld}`,
+    action: { label: 'Open route', place: placeOf('routes', profile, name) },
   };
 }
 

@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { fewOfEach } from '../../machines/base/few-of-each.ts';
 import { rangeSpans, readRange } from '../../machines/base/time-range.ts';
+import { holdOf } from '../../machines/config/hints.ts';
 import type { FailureGroup } from '../../machines/dispatch/failure-groups.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
 import { type OpenFailures, openFailures } from '../dispatch/open-failures.ts';
@@ -130,6 +131,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
         .map((one) => ({ ...one, isOfSeveral: (profilesOf.get(one.route) ?? 0) > 1 })),
       servers,
       targets,
+      held: ports.concurrency() === 0 ? 'all' : routes.filter((one) => one.enabled && holdOf(1, one) !== undefined),
       faults: faultsOf(
         { findings: [...(inForce?.problems ?? []), ...(inForce?.home.diagnostics ?? [])], status: daemon.status() },
         profile,
@@ -147,6 +149,7 @@ export function createOverview(ports: OverviewPorts): OverviewService {
           const key = routeKey(route.profile, route.name);
           return routeHealth(route, countOf.get(key), {
             failing: failingKeys.has(key),
+            held: holdOf(ports.concurrency(), route) !== undefined,
             retrying: sending.retrying.get(key) ?? 0,
           });
         }),

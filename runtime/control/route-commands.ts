@@ -17,6 +17,7 @@ import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
 import type { ShownSetting } from '../../machines/config/shown-settings.ts';
 import { sourceOf, sourceWords } from '../../machines/config/sources.ts';
 import { filterWords } from '../../machines/webhook/filter.ts';
+import { counted } from '../inspector/timeline-sources.ts';
 import { editSubscription } from '../webhook/edit-subscription.ts';
 import type { CommandHost, Commands } from './command.ts';
 import { configFile, showConfig } from './config-view.ts';
@@ -149,7 +150,7 @@ function limitsOf({ coalesce, concurrency, scriptTimeoutMs, script }: Route, { h
   return [
     `${rateLimit.toLocaleString('en')} requests per minute`,
     `bodies up to ${Math.round(maxBodyBytes / 1_024).toLocaleString('en')} KiB`,
-    ...(concurrency === undefined ? [] : [`${concurrency} runs at the same time`]),
+    ...(concurrency === undefined ? [] : [`${counted(concurrency, 'run')} at the same time`]),
     ...(coalesce === undefined
       ? []
       : [`batches by ${coalesce.key}, ${coalesce.windowMs / 1_000} s after the last event`]),

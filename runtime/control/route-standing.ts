@@ -11,7 +11,7 @@ import type { HistoryRow } from './contract/events.ts';
 import type { RouteMark, RouteRow } from './contract/routes.ts';
 import type { DaemonView } from './view.ts';
 
-type Standings = (row: Pick<RouteRow, 'name' | 'profile' | 'enabled'>) => RouteStanding;
+type Standings = (row: Pick<RouteRow, 'name' | 'profile' | 'enabled' | 'held'>) => RouteStanding;
 type RouteStanding = Pick<RouteRow, 'mark' | 'last_event_at' | 'last_hour' | 'last_24h'>;
 
 /** A route is failing if this many of its last events all failed, or this share of those of the last ten minutes. */
@@ -38,11 +38,11 @@ export async function routeStandings(daemon: DaemonView, nowMs = Date.now()): Pr
   const dayOf = new Map(day.map((one) => [keyOf(one), one]));
   const hourOf = new Map(hour.routes.map((one) => [keyOf(one), one]));
   const partly = countedFromMs > range.fromMs ? { counted_from: new Date(countedFromMs).toISOString() } : {};
-  return ({ name, profile = 'default', enabled }) => {
+  return ({ name, profile = 'default', enabled, held }) => {
     const key = keyOf({ route: name, profile });
     const counted = dayOf.get(key);
     return {
-      mark: markOf({ enabled, failing: failing.has(key), retrying: retrying.has(key), counted }),
+      mark: markOf({ enabled, held, failing: failing.has(key), retrying: retrying.has(key), counted }),
       ...(counted === undefined ? {} : { last_event_at: counted.last_at }),
       last_hour: hourOf.get(key)?.total ?? 0,
       last_24h: { total: counted?.total ?? 0, failed: counted?.counts.failed ?? 0, ...partly },
@@ -105,14 +105,16 @@ function commonest(rows: readonly HistoryRow[]): HistoryRow | undefined {
 
 interface Signs {
   readonly enabled: boolean | undefined;
+  readonly held: string | undefined;
   readonly failing: boolean;
   readonly retrying: boolean;
   readonly counted: RouteCounts | undefined;
 }
 
-function markOf({ enabled, failing, retrying, counted }: Signs): RouteMark {
+function markOf({ enabled, held, failing, retrying, counted }: Signs): RouteMark {
   if (enabled === false) return 'disabled';
   if (failing) return 'failing';
+  if (held !== undefined) return 'held';
   if (retrying) return 'retrying';
   return counted === undefined ? 'quiet' : 'healthy';
 }

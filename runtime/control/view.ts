@@ -32,6 +32,8 @@ interface OpenOptions {
   readonly whole?: boolean;
   /** The response that the provider of a route reads instead of the usual body. */
   readonly answerOf?: (event: Pick<EventRecord, 'route' | 'profile'>) => Answer | undefined;
+  /** The limit of 0 that holds the runs of a route. */
+  readonly heldBy?: (event: Pick<EventRecord, 'route' | 'profile'>) => string | undefined;
 }
 
 export interface EventView {

@@ -26,7 +26,7 @@ export function eventVerdict(sources: TimelineSources): Verdict {
       tone: ending.check === undefined ? 'failed' : 'ended',
       text: `${withReason(ending.verdict, event.reason)}${alikeWords(sources, iso)}`,
       detail: ending.cureOnPage ?? cureOf(outcome, event),
-      place: ending.place === 'route' ? `routes/${event.profile}/${event.route}` : ending.place,
+      place: ending.place === 'route' ? placeOf(event) : ending.place,
     });
   }
   return { ...sentenceOf(sources), detail: detailOf(sources) };
@@ -35,7 +35,7 @@ export function eventVerdict(sources: TimelineSources): Verdict {
 type Sentence = Omit<Verdict, 'detail'>;
 
 function sentenceOf(sources: TimelineSources): Sentence {
-  const { event, group, run } = sources;
+  const { event, group, run, held } = sources;
   if (group !== undefined) {
     const { count, dueAtMs } = group.record.burst;
     return say(
@@ -52,7 +52,11 @@ function sentenceOf(sources: TimelineSources): Sentence {
   const { status, reason } = run.record;
   switch (status) {
     case 'queued':
-      return say('working', 'Queued: the run waits for a free slot.');
+      if (held === undefined) return say('working', 'Queued: the run waits for a free slot.');
+      return {
+        ...say('needsUser', `Held: ${held} is 0. The run begins once you raise it.`),
+        place: held === 'agent.concurrency' ? 'config' : placeOf(event),
+      };
     case 'running':
       return runningSentence(sources);
     case 'delivering':
@@ -129,6 +133,10 @@ function detailOf(sources: TimelineSources): string {
   if (event.isDry && ownDeliveries(sources).length === 0 && run?.record.status === 'failed')
     parts.push('Nothing was sent.');
   return parts.join(' ');
+}
+
+function placeOf({ profile, route }: TimelineSources['event']): string {
+  return `routes/${profile}/${route}`;
 }
 
 function say(tone: Tone, text: string): Sentence {

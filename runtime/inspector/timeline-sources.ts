@@ -34,6 +34,8 @@ export interface TimelineSources extends WorkOfRun {
   /** The status that a row of the history shows. */
   readonly status: string;
   readonly run?: { readonly key: string; readonly record: RunRecord };
+  /** The limit of 0 that keeps the run from beginning. */
+  readonly held?: string | undefined;
   /** Those of its text or response, then the notices that its run failed. */
   readonly deliveries: readonly KnownDelivery[];
   /** The batch in which the event waits. */

@@ -40,6 +40,7 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
         reviews: { filters: [{ field: 'action', equals: 'opened' }], prompt: 'Review', deliver: 'log' },
         builds: { coalesce: { key: 'branch', window_seconds: 300 }, prompt: 'Built', deliver: 'log' },
         deploys: { prompt: 'Deployed {n}', ...toUnknown },
+        held: { prompt: 'Not now', deliver: 'log', concurrency: 0 },
         quiet: { prompt: 'Nothing yet', deliver: 'log', enabled: false },
       }),
     },
@@ -70,11 +71,12 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
     'INS-4 · the overview says what needs a person, and counts events, work, routes, servers and targets',
     (t) => {
       t.match(settled.needs, {
-        total: 3,
+        total: 4,
         rows: [
           { title: 'Approve peer.write_note', action: { place: `approvals/${question.id}` } },
           { title: '2 deliveries failed: Slack does not know the place to deliver to (HTTP 200 channel_not_found)' },
           { title: 'Server broken is failing', action: { label: 'Open log' } },
+          { title: 'No run of route held begins', action: { place: 'routes/default/held' } },
         ],
       });
       t.match(settled.events, {
@@ -88,6 +90,7 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
         settled.routes.rows.map(({ name, health, events, failed }) => [name, health, events, failed]),
         [
           ['deploys', 'failing', 2, 2],
+          ['held', 'waiting', 0, 0],
           ['builds', 'healthy', 1, 0],
           ['quiet', 'off', 0, 0],
           ['reviews', 'healthy', 2, 0],
@@ -125,12 +128,12 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
     watcher.on('overview.changed', (overview) => seen.push(overview));
     t.same(await watcher.call('overview.watch', { range: '15m' }), { watching: '15m' });
     await eventually(async () => seen.length > 0 || undefined);
-    t.equal(seen[0]?.needs.total, 3);
+    t.equal(seen[0]?.needs.total, 4);
 
     await gateway.answer(question.id, true);
     await called;
 
-    await eventually(async () => seen.at(-1)?.needs.total === 2 || undefined);
+    await eventually(async () => seen.at(-1)?.needs.total === 3 || undefined);
     await eventually(
       async () => seen.at(-1)?.servers.rows.find(({ name }) => name === 'peer')?.calls === 1 || undefined,
     );
@@ -233,6 +236,16 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
       await calling;
     },
   );
+
+  await t.test('INS-4 · DIS-3 · a route and its event that waits say that its runs are held', async (t) => {
+    await send(gateway, 'held', {}, 'd-held');
+    const { verdict } = await gateway.control.ask('events.open', { id: 'd-held' });
+    t.match(verdict, { text: /^Held: the concurrency of the route is 0\./, place: 'routes/default/held' });
+    t.match(
+      (await gateway.control.ask('webhook.list')).find(({ name }) => name === 'held'),
+      { mark: 'held', held: 'the concurrency of the route' },
+    );
+  });
 });
 
 const ofServer = ['Add server', 'Disable', 'Edit…', 'Import…', 'Remove…'];

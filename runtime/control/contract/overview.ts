@@ -38,7 +38,7 @@ export interface Top<Row> {
   readonly rows: readonly Row[];
 }
 
-type NeedKind = 'approval' | 'failures' | 'unconfirmed' | 'route' | 'server' | 'target' | 'login' | 'config';
+type NeedKind = 'approval' | 'failures' | 'unconfirmed' | 'route' | 'server' | 'target' | 'login' | 'config' | 'held';
 
 export interface Need {
   /** Unique among the needs, and stable while the need lasts. */

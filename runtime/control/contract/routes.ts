@@ -36,6 +36,8 @@ export interface RouteRow {
   readonly profile?: string;
   readonly enabled?: boolean;
   readonly problem?: string;
+  /** The limit of 0 that holds its runs. */
+  readonly held?: string;
   /** The state of the route; absent without a daemon. */
   readonly mark?: RouteMark;
   readonly last_event_at?: string;
@@ -49,8 +51,8 @@ export interface RouteRow {
   };
 }
 
-/** `failing`: half of the last ten minutes, or the last five; `quiet`: no event in 24 hours. */
-export type RouteMark = 'healthy' | 'retrying' | 'failing' | 'disabled' | 'quiet';
+/** `failing`: half of the last ten minutes, or the last five; `held`: no run begins; `quiet`: no event in 24 hours. */
+export type RouteMark = 'healthy' | 'retrying' | 'failing' | 'held' | 'disabled' | 'quiet';
 
 export interface RouteEnabled {
   readonly name: string;

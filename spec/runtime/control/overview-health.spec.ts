@@ -35,13 +35,14 @@ t.test('INS-4 · a table has six rows, failing ones first, the others by name, a
 });
 
 t.test('INS-4 · a route fails by the rule of its list, whatever failed in the range of the overview', (t) => {
-  const well = { failing: false, retrying: 0 };
-  const failing = { failing: true, retrying: 0 };
+  const well = { failing: false, held: false, retrying: 0 };
+  const failing = { failing: true, held: false, retrying: 0 };
   t.equal(routeHealth(route, counted(1, 1), failing).health, 'failing');
   t.equal(routeHealth(route, counted(1, 9), well).health, 'healthy');
   t.equal(routeHealth(route, undefined, failing).health, 'failing');
-  t.equal(routeHealth(route, counted(2, 1), { failing: false, retrying: 1 }).health, 'retrying');
+  t.equal(routeHealth(route, counted(2, 1), { failing: false, held: false, retrying: 1 }).health, 'retrying');
   t.equal(routeHealth(route, undefined, well).health, 'quiet');
+  t.equal(routeHealth(route, counted(2, 0), { failing: false, held: true, retrying: 1 }).health, 'waiting');
   t.equal(routeHealth({ ...route, enabled: false }, counted(0, 1), failing).health, 'off');
   t.match(routeHealth({ ...route, sender: 'stripe' }, counted(3, 1), well), {
     source: 'Stripe',

@@ -7,7 +7,15 @@ import type { ServerRow } from '../../../runtime/control/contract/servers.ts';
 import { type FaultSources, faultsOf, type NeedSources, needsOf } from '../../../runtime/control/overview-needs.ts';
 import type { FailingRoute } from '../../../runtime/control/route-standing.ts';
 
-const nothing: NeedSources = { approvals: [], failures: [], routes: [], servers: [], targets: [], faults: [] };
+const nothing: NeedSources = {
+  approvals: [],
+  failures: [],
+  routes: [],
+  servers: [],
+  targets: [],
+  held: [],
+  faults: [],
+};
 const since = '2026-11-25T03:00:00.000Z';
 
 const approval = (id: string, expires_at: string, more: Partial<NeedSources['approvals'][number]> = {}) => ({
@@ -61,7 +69,7 @@ const target = {
 } satisfies TargetRow;
 
 t.test(
-  'INS-4 · what needs a person is listed by kind: approvals by deadline, then failures, servers, targets, logins, configuration, routes',
+  'INS-4 · what needs a person is listed by kind: approvals by deadline, then failures, servers, targets, logins, configuration, held runs, routes',
   (t) => {
     const needs = needsOf({
       approvals: [approval('a2', '2026-11-25T04:00:00.000Z'), approval('a1', '2026-11-25T03:30:00.000Z')],
@@ -74,6 +82,7 @@ t.test(
         server('ok', 'connected'),
       ],
       targets: [target, { ...target, state: 'connected', name: 'slack' }],
+      held: [{ name: 'nightly', profile: 'work' }],
       faults: ['config.yaml:1:1: no'],
     });
 
@@ -88,6 +97,7 @@ t.test(
         'target/work/telegram',
         'login/default/linear',
         'config',
+        'held/work/nightly',
         'route/default/ci',
         'route/default/zeta',
       ],
@@ -133,6 +143,8 @@ t.test('INS-4 · each need has a title, a reason, a time and the one place that 
   t.match(locked, { reason: 'Its tools cannot be called until you log in.', action: { label: 'Log in' } });
   const [config] = needsOf({ ...nothing, faults: ['one', 'two'] });
   t.match(config, { title: '2 configuration errors', reason: 'one' });
+  const [held] = needsOf({ ...nothing, held: 'all' });
+  t.match(held, { title: 'No run begins', reason: /^agent\.concurrency is 0:/, action: { place: 'config' } });
   t.end();
 });
 

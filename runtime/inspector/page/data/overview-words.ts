@@ -66,7 +66,7 @@ type TargetRow = Overview['targets']['rows'][number];
 
 const healths: Readonly<Record<RouteRow['health'], readonly [mark: MarkName, ofRoute: string]>> = {
   failing: ['failed', 'Failing'],
-  waiting: ['waiting', 'Waiting'],
+  waiting: ['waiting', 'Held'],
   retrying: ['retrying', 'Retrying'],
   healthy: ['healthy', 'Healthy'],
   quiet: ['queued', 'No events'],

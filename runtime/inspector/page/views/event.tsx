@@ -168,7 +168,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
         tone={tone}
         title={withLocalTimes(event.verdict.text, Date.now())}
         {...(event.verdict.detail === '' ? {} : { more: withCode(withLocalTimes(event.verdict.detail, Date.now())) })}
-        {...(event.verdict.place === undefined ? {} : { buttons: <RouteLink place={event.verdict.place} /> })}
+        {...(event.verdict.place === undefined ? {} : { buttons: <CauseLink place={event.verdict.place} /> })}
       />
       <EndWords event={event} />
       <EventPapers key={event.key} event={event} />
@@ -192,10 +192,10 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
   );
 }
 
-function RouteLink({ place: named }: { readonly place: string }): JSX.Element {
+function CauseLink({ place: named }: { readonly place: string }): JSX.Element {
   return (
     <a class="btn" href={hashTo(named)}>
-      {named === 'routes' ? 'Show the routes' : 'Open the route'}
+      {{ routes: 'Show the routes', config: 'Open config' }[named] ?? 'Open the route'}
     </a>
   );
 }

@@ -28,6 +28,7 @@ const kinds: Readonly<Record<Need['kind'], readonly [MarkName, Tone]>> = {
   target: ['failed', 'bad'],
   login: ['waiting', 'wait'],
   config: ['failed', 'bad'],
+  held: ['waiting', 'wait'],
 };
 
 interface NeedsProps {

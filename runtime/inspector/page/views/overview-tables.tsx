@@ -52,11 +52,7 @@ export function InProgress({ open }: { readonly open: Overview['open'] }): JSX.E
               <td class="right num">
                 {words === 'Queued' && open.more_queued ? 'over ' : ''}
                 {count.toLocaleString('en')}
-                {words !== 'Running'
-                  ? ''
-                  : open.slots === 0
-                    ? ', the others are held'
-                    : ` of ${open.slots} ${open.slots === 1 ? 'slot' : 'slots'}`}
+                {words === 'Running' ? ` of ${open.slots} ${open.slots === 1 ? 'slot' : 'slots'}` : ''}
               </td>
             </tr>
           ))}

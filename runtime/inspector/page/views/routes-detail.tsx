@@ -37,6 +37,7 @@ export const routeMarks: Readonly<Record<RouteMark, readonly [MarkName, string]>
   healthy: ['healthy', 'Healthy'],
   retrying: ['retrying', 'Retrying'],
   failing: ['failed', 'Failing'],
+  held: ['waiting', 'Held'],
   disabled: ['disabled', 'Disabled'],
   quiet: ['ignored', 'No events yet'],
 };
@@ -69,6 +70,11 @@ export function RoutePane({ name, profile, mark, onChanged }: RoutePaneProps): J
           />
           {route.problem === undefined ? null : (
             <Banner mark="waiting">{withCode(`The route ${route.problem}.`)}</Banner>
+          )}
+          {route.held === undefined ? null : (
+            <Banner mark="waiting">
+              {`Events are accepted, and their runs wait: ${route.held} is 0. They begin once you raise it, or take it out.`}
+            </Banner>
           )}
           <Address url={route.url} />
           <div class="cols2">

@@ -25,7 +25,14 @@ import { RoutePane, routeMarks } from './routes-detail.tsx';
 import { SubscriptionDialog } from './routes-subscription.tsx';
 
 /** Failing ones first, then by name, so that rows keep their places. */
-const order: Readonly<Record<RouteMark, number>> = { failing: 0, retrying: 1, healthy: 2, quiet: 2, disabled: 3 };
+const order: Readonly<Record<RouteMark, number>> = {
+  failing: 0,
+  held: 1,
+  retrying: 1,
+  healthy: 2,
+  quiet: 2,
+  disabled: 3,
+};
 const continueMs = 1_000;
 const isRead = { kind: 'waiting' } as const;
 const changing = /^(webhookRequest|agentRun|delivery)$/;
