@@ -232,8 +232,11 @@ export function useModal(close: () => void) {
       .find((one) => one !== null)
       ?.focus();
     return () => {
-      if (before instanceof HTMLElement) before.focus();
-      // The element that opened the dialog may have been removed, which is known only after this.
+      // What is below takes no focus until the dialog is removed, and the new place may have given it to something else.
+      queueMicrotask(() => {
+        if (document.activeElement === document.body && before instanceof HTMLElement) before.focus();
+      });
+      // The element that opened the dialog may have been removed.
       setTimeout(() => {
         if (document.activeElement === document.body) document.getElementById('main')?.focus();
       });
