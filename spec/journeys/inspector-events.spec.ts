@@ -299,10 +299,16 @@ t.test('the events of one daemon', options, async (t) => {
 
   await t.test('INS-4 · DUR-2 · all of one status are replayed after a question, each once', async (t) => {
     await goTo(page, '#/events?q=status:ignored route:reviews');
+    const question = page.getByRole('alertdialog', { name: /^Replay \d+ events\?/ });
+    await page.getByRole('button', { name: 'Replay all…' }).press('Enter');
+    await question.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).press('Enter');
+    await page.getByRole('button', { name: 'Replay all…' }).and(page.locator(':focus')).waitFor();
+    let asked = '';
     const replayAll = async (): Promise<string> => {
       await page.getByRole('button', { name: 'Replay all…' }).click();
-      const question = page.getByRole('alertdialog', { name: 'Replay all of these events?' });
-      await question.getByRole('button', { name: 'Replay all', exact: true }).click();
+      const yes = question.getByRole('button', { name: /^Replay / });
+      asked = await yes.innerText();
+      await yes.click();
       await question.waitFor({ state: 'detached' });
       const said = await page.locator('.toast').innerText();
       await page.locator('.toast').getByRole('button', { name: 'Close' }).click();
@@ -310,6 +316,7 @@ t.test('the events of one daemon', options, async (t) => {
     };
     const [, count] = /^(\d+) events replayed\.$/.exec((await replayAll()).trim()) ?? [];
     t.ok(Number(count) >= 120);
+    t.equal(asked, `Replay ${count} events`);
     t.equal(
       (await replayAll()).trim(),
       `${count} events replayed. ${count} events had a replay.`,
@@ -317,12 +324,13 @@ t.test('the events of one daemon', options, async (t) => {
     );
     for (const [q, button] of [
       ['status:queued', 'Cancel all…'],
+      ['status:retrying route:REVIEWS', 'Retry all…,Drop all…'],
       ['status:ignored hay', undefined],
       ['status:ignored status:failed', undefined],
       ['', undefined],
     ] as const) {
       await search(page).fill(q);
-      const named = page.getByRole('button', { name: /^(?:Replay|Cancel) all/ });
+      const named = page.getByRole('button', { name: /^(?:Replay|Cancel|Retry|Drop) all/ });
       await eventually(async () => (await named.allInnerTexts()).join() === (button ?? '') || undefined);
     }
   });

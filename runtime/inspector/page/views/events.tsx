@@ -4,7 +4,7 @@
  * @see INS-4 and DUR-2 in docs/specification.md
  */
 
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { type ChipName, partsOfQuery, searchIn, withFilter } from '../../../../machines/base/event-query.ts';
 import type { EventFound } from '../../../control/contract/events.ts';
@@ -94,7 +94,6 @@ export function Events({ place: { chosen, query } }: { readonly place: Place }):
         </Button>
         <ExportButton q={searchIn(q, profile)} range={range} />
         <Acts>
-          <ActOnAll q={searchIn(q, profile)} range={range} />
           <Button icon="bolt" class="not-s" onClick={openTest}>
             Send test event…
           </Button>
@@ -122,7 +121,13 @@ export function Events({ place: { chosen, query } }: { readonly place: Place }):
                 </>
               )}
             </div>
-            {isOpened || found === undefined ? null : <Outcomes q={q} found={found} onChange={change} />}
+            {isOpened || found === undefined ? null : (
+              <Outcomes q={q} found={found} onChange={change}>
+                <Acts>
+                  <ActOnAll q={searchIn(q, profile)} range={range} routes={known.map(({ name }) => name)} />
+                </Acts>
+              </Outcomes>
+            )}
             <div class={`progress${busy && found !== undefined ? ' on' : ''}`} aria-hidden="true" />
             <EventRows
               {...{ events, q, range, chosen, query, fault, withNode }}
@@ -168,10 +173,12 @@ interface OutcomesProps {
   readonly q: string;
   readonly found: EventsFound;
   readonly onChange: Change;
+  /** Below the filters. */
+  readonly children: ComponentChildren;
 }
 
 /** The counts by outcome, each a filter, and the histogram. */
-function Outcomes({ q, found, onChange }: OutcomesProps): JSX.Element | null {
+function Outcomes({ q, found, onChange, children }: OutcomesProps): JSX.Element | null {
   const { counts } = found;
   const statuses = partsOfQuery(q).flatMap(({ filter, value }) => (filter === 'status' ? [value.toLowerCase()] : []));
   if (isEmpty(found) && statuses.length === 0) return null;
@@ -181,14 +188,17 @@ function Outcomes({ q, found, onChange }: OutcomesProps): JSX.Element | null {
   };
   return (
     <>
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form. */}
-      <div class="filters outcomes" role="group" aria-label="Outcome">
-        {chips.map(([name, words, mark]) => (
-          <Button key={name} class="pill" aria-pressed={statuses.includes(name)} onClick={() => toggle(name)}>
-            <StatusMark name={mark} />
-            {words} <span class="num muted">{counts.chips[name].toLocaleString('en')}</span>
-          </Button>
-        ))}
+      <div class="filters outcomes">
+        {/* biome-ignore lint/a11y/useSemanticElements: a fieldset belongs to a form. */}
+        <div class="filters" role="group" aria-label="Outcome">
+          {chips.map(([name, words, mark]) => (
+            <Button key={name} class="pill" aria-pressed={statuses.includes(name)} onClick={() => toggle(name)}>
+              <StatusMark name={mark} />
+              {words} <span class="num muted">{counts.chips[name].toLocaleString('en')}</span>
+            </Button>
+          ))}
+        </div>
+        {children}
       </div>
       {counts.total === 0 ? null : (
         <Histogram

@@ -23,6 +23,7 @@ import { Answer, type CountProps, Empty } from '../parts/panel.tsx';
 import { FailureGroupPanel } from './failures-group.tsx';
 import { FailureList } from './failures-list.tsx';
 
+const retrying = hashOf('events', '', { q: 'status:retrying', range: 'all' });
 const changing = /^delivery$/;
 const groupings = [
   ['cause', 'By cause'],
@@ -127,6 +128,9 @@ export function Failures({ place }: { readonly place: Place }): JSX.Element {
             );
           }}
         </Answer>
+        <p class="muted small">
+          Deliveries that are tried again by themselves: <a href={retrying}>Retrying</a> in Events.
+        </p>
       </Body>
     </>
   );
