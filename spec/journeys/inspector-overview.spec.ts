@@ -265,7 +265,7 @@ const viewsAndActs: readonly (readonly [hash: string, ready: string, acts: reado
   ['#/servers/default/broken', 'Inherited', [...ofServer, 'Edit command…', 'Try again now']],
   ['#/servers?add=command', 'Choose a server', ['Command line', 'Test']],
   ['#/targets/default/slack', '3 deliveries have not arrived', []],
-  ['#/schedules/default/off', 'None yet.', ['Resume', 'Run now']],
+  ['#/schedules/default/off', 'None yet.', ['Edit…', 'Resume', 'Run now']],
   ['#/actors/connections/peer', 'Events received', []],
   ['#/config', 'No findings.', []],
   ['#/audit', 'subscribed a route', []],

@@ -345,6 +345,13 @@ t.test('the page of one daemon', options, async (t) => {
     const jobs = async () =>
       (await gateway.control.ask('cron.list', {})).map(({ name, schedule, timezone }) => [name, schedule, timezone]);
     t.match(await jobs(), [['digest'], ['evening', '0 20 * * *', 'Asia/Tokyo']]);
+    await job.getByRole('button', { name: 'Edit…' }).click();
+    const edited = page.getByRole('dialog', { name: 'Edit evening' });
+    t.same(await axeFindings(page), []);
+    await edited.getByLabel('Schedule', { exact: true }).fill('0 21 * * *');
+    await edited.getByRole('button', { name: 'Save schedule' }).click();
+    await job.getByText('0 21 * * *').waitFor();
+    t.match(await jobs(), [['digest'], ['evening', '0 21 * * *', 'Asia/Tokyo']]);
     await job.getByRole('button', { name: 'Remove…' }).click();
     const question = page.getByRole('alertdialog', { name: 'Remove the schedule evening?' });
     await question.getByText('It no longer fires.').waitFor();

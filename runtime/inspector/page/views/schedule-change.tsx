@@ -1,8 +1,9 @@
-/** Creates a schedule, and confirms the removal of one. @see CRN-1 and SEC-1 in docs/specification.md */
+/** Creates or changes a schedule, and confirms the removal of one. @see CRN-1 and SEC-1 in docs/specification.md */
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { JobRow } from '../../../control/contract/jobs.ts';
+import type { JsonObject } from '../../../../machines/base/json.ts';
+import type { JobDetail, JobRow } from '../../../control/contract/jobs.ts';
 import { announce } from '../data/announce.ts';
 import { goWithin } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
@@ -18,11 +19,13 @@ interface ChangeProps {
   readonly onChanged: () => void;
 }
 
-export function NewSchedule({ onClose, onChanged }: ChangeProps): JSX.Element {
-  const [name, setName] = useState('');
-  const [schedule, setSchedule] = useState('');
-  const [timezone, setTimezone] = useState('');
-  const [work, setWork] = useState<Work>({ prompt: '', deliver: 'log' });
+/** Creates a schedule, or changes the given one. */
+export function ScheduleDialog({ job, onClose, onChanged }: ChangeProps & { readonly job?: JobDetail }): JSX.Element {
+  const before = { schedule: '', timezone: '', prompt: '', deliver: 'log', ...job };
+  const [name, setName] = useState(job?.name ?? '');
+  const [schedule, setSchedule] = useState(before.schedule);
+  const [timezone, setTimezone] = useState(before.timezone);
+  const [work, setWork] = useState<Work>({ prompt: before.prompt, deliver: before.deliver });
   const [profile, setProfile] = useState(useProfile() ?? 'default');
   const change = useAttempt();
 
@@ -40,18 +43,41 @@ export function NewSchedule({ onClose, onChanged }: ChangeProps): JSX.Element {
       goWithin('schedules', `${made.profile}/${made.id}`);
     });
 
+  const save = ({ id, profile }: JobDetail): Promise<unknown> =>
+    change.attempt('Saving…', async () => {
+      const changed = Object.entries({ schedule, timezone, ...work }).filter(
+        ([key, value]) => value !== before[key as keyof Work],
+      );
+      const record: JsonObject = Object.fromEntries(
+        changed.map(([key, value]) => [key, value.trim() === '' ? null : value]),
+      );
+      // A chat of the earlier target is none of this one.
+      await call('cron.edit', {
+        job: id,
+        profile,
+        record: 'deliver' in record ? { ...record, deliver_extra: null } : record,
+      });
+      announce(`Schedule ${name} saved.`);
+      onClose();
+      onChanged();
+    });
+
   return (
     <WorkDialog
-      title="New schedule"
-      yes="Create schedule"
+      title={job === undefined ? 'New schedule' : `Edit ${name}`}
+      yes={job === undefined ? 'Create schedule' : 'Save schedule'}
       isReady={name !== ''}
       promptHint="What each run is asked to do."
       {...{ change, work, onClose }}
       onWork={setWork}
-      onSave={create}
+      onSave={() => (job === undefined ? create() : save(job))}
     >
-      <Field label="Name" value={name} onInput={setName} hint="Up to 100 characters, unique in its profile." />
-      <ProfileField value={profile} onChoose={setProfile} />
+      {job === undefined ? (
+        <>
+          <Field label="Name" value={name} onInput={setName} hint="Up to 100 characters, unique in its profile." />
+          <ProfileField value={profile} onChoose={setProfile} />
+        </>
+      ) : null}
       <Field
         label="Schedule"
         value={schedule}

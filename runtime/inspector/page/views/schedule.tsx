@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { JobRow } from '../../../control/contract/jobs.ts';
+import type { JobDetail, JobRow } from '../../../control/contract/jobs.ts';
 import { announce } from '../data/announce.ts';
 import { useNow } from '../data/clock.ts';
 import { formatReason, formatTargets, outcomeOfRow } from '../data/event-words.ts';
@@ -20,7 +20,7 @@ import { Code } from '../parts/code.tsx';
 import { Headline, MetaFact } from '../parts/headline.tsx';
 import { Answer, Facts, Panel, Verdict } from '../parts/panel.tsx';
 import { Table } from '../parts/table.tsx';
-import { RemoveSchedule } from './schedule-change.tsx';
+import { RemoveSchedule, ScheduleDialog } from './schedule-change.tsx';
 
 const changing = /^(cronJob|agentRun)$/;
 
@@ -32,6 +32,7 @@ interface SchedulePaneProps {
 export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element {
   const { busy, attempt } = useAttempt();
   const [isRemoving, setRemoving] = useState(false);
+  const [edited, setEdited] = useState<JobDetail>();
   const now = useNow();
   const rests = row.state === 'paused' || row.state === 'disabled';
   const due = row.next_due === undefined || row.next_due === null ? undefined : Date.parse(row.next_due);
@@ -52,6 +53,13 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
       </Button>
     );
   };
+
+  const edit = (): Promise<unknown> =>
+    attempt(
+      'Reading…',
+      async () => setEdited(await call('cron.show', { job: row.id, profile: row.profile })),
+      ({ why }) => announce(why, true),
+    );
 
   return (
     <article class="stack" aria-label={`Schedule ${row.name}`}>
@@ -76,12 +84,16 @@ export function SchedulePane({ row, onChanged }: SchedulePaneProps): JSX.Element
             {rests
               ? act('Resume', 'cron.resume', `${row.name} is resumed.`)
               : act('Pause', 'cron.pause', `${row.name} is paused.`)}
+            <Button onClick={() => void edit()}>Edit…</Button>
             <Button class="risky" onClick={() => setRemoving(true)}>
               Remove…
             </Button>
           </Acts>
         )}
       </Headline>
+      {edited === undefined ? null : (
+        <ScheduleDialog job={edited} onClose={() => setEdited(undefined)} onChanged={onChanged} />
+      )}
       {isRemoving ? <RemoveSchedule row={row} onClose={() => setRemoving(false)} onChanged={onChanged} /> : null}
       {problem === undefined ? null : <Verdict mark="failed" tone="bad" title={withCode(problem)} />}
       {row.id === '' ? null : <Details row={row} />}

@@ -1,5 +1,5 @@
 /**
- * Schedules: every job with its schedule, next due time and last outcomes; pause, resume, run, create, remove.
+ * Schedules: every job with its schedule, next due time and last outcomes; pause, resume, run, create, edit, remove.
  * @see CRN-1 and INS-2 in docs/specification.md
  */
 
@@ -18,7 +18,7 @@ import { Mark } from '../parts/chip.tsx';
 import { Empty } from '../parts/panel.tsx';
 import { ListAndPane, useListing } from './list-and-pane.tsx';
 import { SchedulePane } from './schedule.tsx';
-import { NewSchedule } from './schedule-change.tsx';
+import { ScheduleDialog } from './schedule-change.tsx';
 
 const changing = /^(cronJob|agentRun)$/;
 
@@ -61,7 +61,7 @@ export function Schedules({ place }: { readonly place: Place }): JSX.Element {
       >
         {(row) => <SchedulePane row={row} onChanged={again} />}
       </ListAndPane>
-      {isAdding ? <NewSchedule onClose={() => setAdding(false)} onChanged={again} /> : null}
+      {isAdding ? <ScheduleDialog onClose={() => setAdding(false)} onChanged={again} /> : null}
     </>
   );
 }
