@@ -83,7 +83,7 @@ export function openedDelivery({ key, record, pause }: KnownDelivery): OpenedDel
     target: record.target,
     status: record.status,
     tone: toneOfDelivery(record),
-    reason: record.reason,
+    reason: record.reason ?? pause?.reason,
     note: record.note,
     notice: record.failedRun === undefined ? undefined : (true as const),
     next,

@@ -255,7 +255,11 @@ const viewsAndActs: readonly (readonly [hash: string, ready: string, acts: reado
   ['#/overview', 'All 2 servers', []],
   ['#/overview/first-steps', 'What happens to an event', ['Not now : Choose the agent']],
   ['#/events', 'The history begins', ['Send test event…']],
-  ['#/events/d-deploy-1', 'Deliveries and attempts', ['Edit and replay…', 'Replay', 'Retry Slack C0000000000']],
+  [
+    '#/events/d-deploy-1',
+    'Deliveries and attempts',
+    ['Drop Slack C0000000000…', 'Edit and replay…', 'Replay', 'Retry Slack C0000000000'],
+  ],
   ['#/failures', 'Last attempt', ['Drop…', 'Retry all', 'Select Deployed 1', 'Select all']],
   ['#/approvals', 'the text of the question', ['Approve', 'Deny', 'Only this call']],
   ['#/approvals?show=answered', 'the last 1', []],

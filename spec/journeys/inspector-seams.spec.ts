@@ -55,17 +55,17 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     const { page } = await openInspector(t, gateway);
     await goTo(page, '#/events/unsure');
     const deliveries = page.getByRole('region', { name: 'Deliveries and attempts' });
-    const retry = deliveries.getByRole('button', { name: /^Retry / });
-    const question = page.getByRole('alertdialog');
-    await retry.waitFor();
+    const resolve = deliveries.getByRole('button', { name: /^Resolve / });
+    const question = page.getByRole('dialog', { name: 'Resolve 1 delivery' });
+    await resolve.waitFor();
     const taken = slack.world.messages.length;
 
-    await retry.click();
-    await question.getByText('The message may have arrived.').waitFor();
+    await resolve.click();
+    await question.getByText('Whether it arrived is not known.').waitFor();
     await question.getByRole('button', { name: 'Cancel' }).click();
     t.equal(slack.world.messages.length, taken, 'a no sends nothing');
-    await retry.click();
-    await question.getByRole('button', { name: 'Retry delivery' }).click();
+    await resolve.click();
+    await question.getByRole('button', { name: 'Retry' }).click();
 
     await page
       .getByText(/^Delivered to Slack/)

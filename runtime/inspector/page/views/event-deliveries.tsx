@@ -1,22 +1,17 @@
-/** Each delivery of an event with its attempts, newest first, and the buttons that send it again. */
+/** Each delivery of an event with its attempts, newest first, and the buttons that send, drop or resolve it. */
 
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
-import { inQuotes } from '../../../../machines/base/shown-json.ts';
 import type { DeliveryAttempt, OpenedDelivery, OpenedEvent } from '../../../control/contract/event-wire.ts';
-import { announce } from '../data/announce.ts';
 import { formatReason } from '../data/event-words.ts';
 import { formatTook } from '../data/format.ts';
-import { follow } from '../data/progress.ts';
-import { call, failureWords, wordsOf } from '../data/rpc.ts';
 import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { Status } from '../parts/chip.tsx';
-import { Confirm } from '../parts/dialog.tsx';
 import { Panel } from '../parts/panel.tsx';
 import { type Column, Table } from '../parts/table.tsx';
 import { marksOfTone } from './event-timeline.tsx';
+import { FailureActions } from './failures-actions.tsx';
 
 interface Row {
   readonly delivery: OpenedDelivery;
@@ -24,7 +19,6 @@ interface Row {
 }
 
 export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX.Element | null {
-  const [unsure, setUnsure] = useState<OpenedDelivery>();
   const { deliveries } = event;
   if (deliveries.length === 0) return null;
   const rows = deliveries.flatMap((delivery): Row[] =>
@@ -32,27 +26,13 @@ export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX
       ? [{ delivery, attempt: undefined }]
       : delivery.attempts.map((attempt) => ({ delivery, attempt })),
   );
-  const failed = deliveries.filter(({ status }) => status === 'deadLettered' || status === 'unknown');
-
-  async function retry({ id, status }: OpenedDelivery): Promise<void> {
-    setUnsure(undefined);
-    try {
-      const answer = await call('deliveries.retry', { ids: [id], ...(status === 'unknown' ? { force: true } : {}) });
-      if ('done' in answer) follow(answer);
-    } catch (error) {
-      announce(failureWords('Not retried', wordsOf(error)), true);
-    }
-  }
-
   return (
     <Panel
       title="Deliveries and attempts"
       right={
         <Acts>
-          {failed.map((one) => (
-            <Button key={one.id} onClick={() => (one.status === 'unknown' ? setUnsure(one) : void retry(one))}>
-              {one.status === 'unknown' ? `Retry ${one.place}…` : `Retry ${one.place}`}
-            </Button>
+          {deliveries.filter(isOpen).map((one) => (
+            <DeliveryActions key={one.id} delivery={one} />
           ))}
         </Acts>
       }
@@ -63,18 +43,32 @@ export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX
         rows={rows}
         keyOf={({ delivery, attempt }) => `${delivery.id} ${attempt?.number ?? ''}`}
       />
-      {unsure === undefined ? null : (
-        <Confirm
-          title={`Retry ${inQuotes(unsure.place)}?`}
-          yes="Retry delivery"
-          danger={false}
-          onYes={() => void retry(unsure)}
-          onClose={() => setUnsure(undefined)}
-        >
-          <p>The message may have arrived. Look there first: a retry can post it twice.</p>
-        </Confirm>
-      )}
     </Panel>
+  );
+}
+
+/** Ended without arriving, or waits for more than its turn. */
+function isOpen({ status, reason }: OpenedDelivery): boolean {
+  return /^(?:deadLettered|unknown|waitingToRetry)$/.test(status) || (status === 'queued' && reason !== undefined);
+}
+
+function DeliveryActions({ delivery: { id, place, status } }: { readonly delivery: OpenedDelivery }): JSX.Element {
+  const isUnsure = status === 'unknown';
+  return (
+    <FailureActions
+      subject={{ kind: 'rows', ids: [id], place, isUnsure }}
+      onDone={() => {}}
+      draw={({ retry, drop, resolve }) => (
+        <>
+          <Button onClick={isUnsure ? resolve : retry}>{isUnsure ? `Resolve ${place}…` : `Retry ${place}`}</Button>
+          {isUnsure ? null : (
+            <Button class="risky" onClick={drop}>
+              Drop<span class="unseen"> {place}</span>…
+            </Button>
+          )}
+        </>
+      )}
+    />
   );
 }
 
