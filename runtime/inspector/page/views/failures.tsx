@@ -128,9 +128,11 @@ export function Failures({ place }: { readonly place: Place }): JSX.Element {
             );
           }}
         </Answer>
-        <p class="muted small">
-          Deliveries that are tried again by themselves: <a href={retrying}>Retrying</a> in Events.
-        </p>
+        {state === 'open' ? (
+          <p class="muted small">
+            The gateway itself tries others again: <a href={retrying}>show them in Events</a>.
+          </p>
+        ) : null}
       </Body>
     </>
   );
