@@ -298,7 +298,7 @@ t.test('the events of one daemon', options, async (t) => {
   });
 
   await t.test('INS-4 · DUR-2 · all of one status are replayed after a question, each once', async (t) => {
-    await goTo(page, '#/events?q=status:ignored route:reviews');
+    await goTo(page, '#/events?q=status:ignored route:REVIEWS');
     const question = page.getByRole('alertdialog', { name: /^Replay \d+ events\?/ });
     await page.getByRole('button', { name: 'Replay all…' }).press('Enter');
     await question.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).press('Enter');
@@ -324,7 +324,7 @@ t.test('the events of one daemon', options, async (t) => {
     );
     for (const [q, button] of [
       ['status:queued', 'Cancel all…'],
-      ['status:retrying route:REVIEWS', 'Retry all…,Drop all…'],
+      ['status:retrying route:reviews', 'Retry all…,Drop all…'],
       ['status:ignored hay', undefined],
       ['status:ignored status:failed', undefined],
       ['', undefined],
