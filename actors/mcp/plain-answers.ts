@@ -43,7 +43,10 @@ function plainLines(lines: Buffer, posted: RequestInit['body']): Buffer {
   if (!odd.test(lines.toString('latin1'))) return lines;
   const plain = lines.toString().replace(/^data:([^\r\n]*)/gm, (line, data: string) => {
     const message = odd.test(data) ? parseObject(data) : undefined;
-    return message === undefined ? line : `data:${JSON.stringify(ofRequest(posted, messageWithoutNulls(message)))}`;
+    // The data of one message may have several lines, of which one may look like a message.
+    if (message?.jsonrpc !== '2.0') return line;
+    const read = ofRequest(posted, messageWithoutNulls(message));
+    return read === message ? line : `data:${JSON.stringify(read)}`;
   });
   return Buffer.from(plain);
 }

@@ -36,6 +36,9 @@ t.test(
       ['data: {"error": null'],
       ['data: ü\u2028"params": []'],
       ['id: {"id":null}'],
+      // A message may have several lines.
+      ['data: {"id": null, "params": []}'],
+      ['data: {"jsonrpc": "2.0", "id": 7, "result": {"structuredContent": {"id": null, "params": []}}}'],
       [''],
       [
         data({ jsonrpc: '2.0', id: 7, method: null, params: null, result: { ...result, _meta: null }, error: null }),
