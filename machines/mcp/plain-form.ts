@@ -26,10 +26,11 @@ export function withPlainForms(result: JsonObject): JsonObject {
   return { ...result, inputRequests: Object.fromEntries(inputRequests) };
 }
 
-function plainForm({ properties = {}, ...rest }: JsonObject): JsonObject {
-  if (!isJsonObject(properties)) return { properties, ...rest };
+function plainForm(form: JsonObject): JsonObject {
+  const { properties = {}, ...rest } = withoutNulls(form);
+  if (!isJsonObject(properties)) return form;
   const fields = Object.entries(properties).map(([name, field]): [string, Json] => [name, plainField(field)]);
-  return { type: 'object', ...withoutNulls(rest), properties: Object.fromEntries(fields) };
+  return { type: 'object', ...rest, properties: Object.fromEntries(fields) };
 }
 
 function plainField(given: Json): Json {

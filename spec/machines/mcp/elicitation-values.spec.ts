@@ -183,7 +183,8 @@ t.test(
         inputRequests: { a: { params: { requestedSchema: { properties: { field: plain } } } }, b: null },
       });
     }
-    t.strictSame(withPlainForm({ requestedSchema: {} }), { requestedSchema: { type: 'object', properties: {} } });
+    for (const empty of [{}, { properties: [] }, { properties: null, required: null }])
+      t.strictSame(withPlainForm({ requestedSchema: empty }), { requestedSchema: { type: 'object', properties: {} } });
     t.strictSame(withPlainForm({ requestedSchema: { properties: 1 } }), { requestedSchema: { properties: 1 } });
     t.end();
   },
