@@ -23,11 +23,11 @@ export function plainHandshake(result: JsonObject): JsonObject {
   };
 }
 
-/** `true` in place of an object switches a capability on. */
+/** What is no object, such as `true` or a list of methods, switches a capability on too, unless it is `false`. */
 function plainCapability([name, given]: readonly [string, Json]): readonly [string, Json][] {
-  if (given === true) return [[name, {}]];
-  if (!isJsonObject(given)) return [];
+  if (given === false) return [];
+  if (!isJsonObject(given)) return [[name, {}]];
   const isKept = ([key, value]: readonly [string, Json]): boolean =>
-    flags.has(key) ? typeof value === 'boolean' : name !== 'experimental' || isJsonObject(value);
+    flags.has(key) ? typeof value === 'boolean' : isJsonObject(value);
   return [[name, Object.fromEntries(Object.entries(given).filter(isKept))]];
 }

@@ -76,9 +76,11 @@ t.test('FLT-4 · LIF-13 · a handshake may deviate in what it only says or switc
   const said = {
     capabilities: {
       tools: { listChanged: 'yes' },
-      prompts: true,
+      prompts: ['list', 'get'],
+      completions: true,
       logging: false,
       experimental: { a: true, b: {} },
+      extensions: { a: true, b: null, c: [], d: {} },
       resources: { subscribe: true },
     },
     serverInfo: { version: 1, icons: [{ src: 'https://icons.test/a.png', sizes: '48x48' }] },
@@ -86,7 +88,14 @@ t.test('FLT-4 · LIF-13 · a handshake may deviate in what it only says or switc
     _meta: 3,
   };
   const tools = [{ name: 'well', inputSchema: { type: 'object' } }];
-  const capabilities = { tools: {}, prompts: {}, experimental: { b: {} }, resources: { subscribe: true } };
+  const capabilities = {
+    tools: {},
+    prompts: {},
+    completions: {},
+    experimental: { b: {} },
+    extensions: { d: {} },
+    resources: { subscribe: true },
+  };
   for (const [method, revision, handshake] of [
     ['initialize', { protocolVersion: '2025-06-18' }, 'initialize'],
     ['server/discover', { supportedVersions: [statelessRevision] }, 'discover'],
