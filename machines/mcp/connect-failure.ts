@@ -211,7 +211,7 @@ export function shownFailure(server: string, error: string): ShownFailure {
   const isOfServer = /^(?:answered|is|does|offers|cannot|needs|has) /.test(words);
   // The server's own words come after these, and may name another status.
   const [, status] =
-    /^(?:answered |its redirect to .* is answered |does not know .* opened: |)HTTP (\d{3})/.exec(words) ?? [];
+    /^(?:answered |its redirect to .*? is answered |does not know .*? opened: |)HTTP (\d{3})/.exec(words) ?? [];
   const [, code] = /^command [^:]*: it exited with code (\d+)/.exec(words) ?? [];
   return {
     why: /^command /.test(words) ? `The ${words}` : isOfServer ? `The server ${words}` : words,

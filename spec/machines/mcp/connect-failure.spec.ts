@@ -405,6 +405,13 @@ t.test('INS-4 · LIF-1 · readers with buttons get a sentence without name and c
       },
     ],
     [
+      'its redirect to https://a.example/x, where no credentials and no session go, is answered HTTP 403: a is answered HTTP 500',
+      {
+        why: 'its redirect to https://a.example/x, where no credentials and no session go, is answered HTTP 403: a is answered HTTP 500',
+        http_status: 403,
+      },
+    ],
+    [
       'does not know the session that it has just opened: HTTP 404: gone',
       { why: 'The server does not know the session that it has just opened: HTTP 404: gone', http_status: 404 },
     ],
