@@ -1,6 +1,7 @@
 /**
  * Asks the person in a chat a question that waits for them: yes or no to a call, or the fields of a form. Any other answer
- * to yes or no repeats the question, after a slash command too; only an explicit yes grants a call.
+ * to yes or no repeats the question, after a slash command too; only an explicit yes grants a call, or sends a form in which
+ * nothing was entered.
  * @see TRU-3, SRV-1, SEC-7 and CLI-4 in docs/specification.md
  */
 
@@ -53,7 +54,7 @@ async function yesOrNo(
   { id, tool, server, message, detail }: ApprovalDetail,
   ports: QuestionPorts,
 ): Promise<Given | undefined> {
-  const { screen, lines, signal, agent } = ports;
+  const { screen, agent } = ports;
   screen.say(`? ${oneLine(tool ?? '')} of ${oneLine(server)} wants a yes`);
   const shown = plain(withoutGaps(shownJson(detail ?? {})));
   screen.say(shown.slice(0, maxDetailLength).replace(/^/gm, '    '));
@@ -62,8 +63,12 @@ async function yesOrNo(
   if (left > 0) screen.set(`${left} more characters are not shown; ${agent} approvals show ${id} shows them all`);
   const words = oneLine(wordsOfServer(server, message, 'tool'));
   if (words !== '') screen.set(words);
+  return confirm(id, 'allow it?', ports);
+}
+
+async function confirm(id: string, question: string, ports: QuestionPorts): Promise<Given | undefined> {
   for (;;) {
-    const line = await lines.answer('  allow it? [y/n] ', signal);
+    const line = await ports.lines.answer(`  ${question} [y/n] `, ports.signal);
     if (line === undefined) return undefined;
     const word = line.trim();
     if (/^y(es)?$/i.test(word) || word === '/approve' || word === `/approve ${id}`) return { grant: true };
@@ -72,7 +77,10 @@ async function yesOrNo(
   }
 }
 
-async function fillIn({ server, message, detail }: ApprovalDetail, ports: QuestionPorts): Promise<Given | undefined> {
+async function fillIn(
+  { id, server, message, detail }: ApprovalDetail,
+  ports: QuestionPorts,
+): Promise<Given | undefined> {
   const { screen, lines, signal } = ports;
   screen.say(`? ${oneLine(wordsOfServer(server, message, 'form'))}`);
   const { properties, required } = isJsonObject(detail) ? detail : {};
@@ -96,7 +104,9 @@ async function fillIn({ server, message, detail }: ApprovalDetail, ports: Questi
     }
     values[name] = readField(line.trim(), known, choices);
   }
-  return { grant: true, values };
+  // Without a field that must be filled in, no line of the person has agreed or declined.
+  const given = Object.keys(values).length > 0 ? { grant: true } : await confirm(id, 'send it so?', ports);
+  return given?.grant ? { grant: true, values } : given;
 }
 
 /** What an empty line means: the gateway sends a field's default, by the titles of its choices here. */

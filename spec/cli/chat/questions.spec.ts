@@ -122,10 +122,29 @@ t.test('SRV-1 · CLI-4 · an empty line sends the default of a field, which is s
     none: { type: 'array', items: { type: 'string', enum: ['a'] }, default: [] },
   };
   const form = { ...call, kind: 'form', detail: { type: 'object', properties, required: ['force'] } };
-  const { told, prompts } = await ask(form, '', '', '', '');
+  const { told, prompts } = await ask(form, '', '', '', '', 'y');
   t.same(
-    prompts.map((prompt) => /empty: (.*)\) $/.exec(prompt)?.[1]),
+    prompts.slice(0, 4).map((prompt) => /empty: (.*)\) $/.exec(prompt)?.[1]),
     ['“true”', '“Red”', '“a”, “b”', 'none'],
   );
   t.same(told, [{ id: 'q1', by: 'chat', grant: true, values: {} }]);
+});
+
+t.test('SRV-1 · CLI-4 · a form in which nothing was entered, or could be, is sent after an explicit yes', async (t) => {
+  const note = { note: { type: 'string' } };
+  for (const [properties, typed, answer] of [
+    [{}, [], []],
+    [{}, ['', 'y'], [{ grant: true, values: {} }]],
+    [{}, ['n'], [{ grant: false }]],
+    [note, [''], []],
+    [note, ['', '/deny'], [{ grant: false }]],
+    [note, ['later'], [{ grant: true, values: { note: 'later' } }]],
+  ] as const) {
+    const { told } = await ask({ ...call, kind: 'form', detail: { type: 'object', properties } }, ...typed);
+    t.same(
+      told,
+      answer.map((given) => ({ id: 'q1', by: 'chat', ...given })),
+      typed.join(','),
+    );
+  }
 });
