@@ -16,12 +16,14 @@ export function withPlainForm(params: JsonObject): JsonObject {
     : params;
 }
 
-/** A result of the stateless era with the forms that it asks for in that way of writing; the same object if it has none. */
+/** The same for a result of the stateless era, in what it asks for, where a member that is `null` counts as absent too. */
 export function withPlainForms(result: JsonObject): JsonObject {
   if (!isJsonObject(result.inputRequests)) return result;
   const inputRequests = Object.entries(result.inputRequests).map(([key, asked]): [string, Json] => [
     key,
-    isJsonObject(asked) && isJsonObject(asked.params) ? { ...asked, params: withPlainForm(asked.params) } : asked,
+    isJsonObject(asked) && isJsonObject(asked.params)
+      ? { ...asked, params: withPlainForm(withoutNulls(asked.params)) }
+      : asked,
   ]);
   return { ...result, inputRequests: Object.fromEntries(inputRequests) };
 }

@@ -183,6 +183,10 @@ t.test(
         inputRequests: { a: { params: { requestedSchema: { properties: { field: plain } } } }, b: null },
       });
     }
+    const asked = (params: JsonObject): JsonObject => ({
+      inputRequests: { a: { method: 'elicitation/create', params } },
+    });
+    t.strictSame(withPlainForms(asked({ message: 'Hi', mode: null })), asked({ message: 'Hi' }));
     for (const empty of [{}, { properties: [] }, { properties: null, required: null }])
       t.strictSame(withPlainForm({ requestedSchema: empty }), { requestedSchema: { type: 'object', properties: {} } });
     t.strictSame(withPlainForm({ requestedSchema: { properties: 1 } }), { requestedSchema: { properties: 1 } });
