@@ -36,8 +36,8 @@ function plainEvents(posted: RequestInit['body']): TransformStream<Uint8Array, U
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
-/** What a message may have that the SDK refuses, or a text that looks like it. */
-const odd = /"(?:id|method|params|result|error)"\s*:\s*(?:null|\[\s*\])|"_meta"\s*:\s*[^{\s]/;
+/** What a message may have that the SDK refuses, an error, which may lack its id, or a text that looks like either. */
+const odd = /"(?:id|method|params|result|error)"\s*:\s*(?:null|\[\s*\])|"_meta"\s*:\s*[^{\s]|"error"\s*:\s*\{/;
 
 function plainLines(lines: Buffer, posted: RequestInit['body']): Buffer {
   if (!odd.test(lines.toString('latin1'))) return lines;
@@ -53,7 +53,7 @@ function plainLines(lines: Buffer, posted: RequestInit['body']): Buffer {
 
 /** An error without an id on the stream of a request can only be about it. */
 function ofRequest(posted: RequestInit['body'], message: JsonObject): JsonObject {
-  if (!isJsonObject(message.error) || (message.id ?? null) !== null) return message;
+  if (typeof posted !== 'string' || !isJsonObject(message.error) || (message.id ?? null) !== null) return message;
   return { ...message, id: idOf(posted) };
 }
 
@@ -93,7 +93,7 @@ function hasId(posted: string, id: Json): boolean {
   return posted.startsWith(`{${written},`) || posted.endsWith(`,${written}}`);
 }
 
-function idOf(posted: RequestInit['body']): Json {
-  const { id = null } = typeof posted === 'string' ? (JSON.parse(posted) as JsonObject) : {};
+function idOf(posted: string): Json {
+  const { id = null } = JSON.parse(posted) as JsonObject;
   return id;
 }

@@ -47,6 +47,8 @@ t.test(
       [data({ jsonrpc: '2.0', id: 8, result: [] }), data({ jsonrpc: '2.0', id: 8, result: {} })],
       [data({ ...message, id: null, params: { data: null, _meta: 3 } }), data(message)],
       [data({ jsonrpc: '2.0', id: null, result: null, error }), data({ jsonrpc: '2.0', id: 7, error })],
+      [data({ jsonrpc: '2.0', error }), data({ jsonrpc: '2.0', error, id: 7 })],
+      [data({ jsonrpc: '2.0', id: 8, error })],
     ];
     await fc.assert(
       fc.asyncProperty(
