@@ -74,7 +74,7 @@ export function failureKey(
   { target, reason, status, route }: Pick<Failure, 'target' | 'reason' | 'status' | 'route'>,
   by: FailureGrouping = 'cause',
 ): string {
-  const name = canonicalTarget(target) ?? target;
+  const name = nameOf(target);
   if (by === 'target') return `target/${name}`;
   if (by === 'route') return `route/${route}`;
   return `${name}/${status === 'unknown' ? 'unsure' : 'failed'}/${causeOf(target, reason)}`;
@@ -106,7 +106,7 @@ export function groupFailures(failures: Iterable<Failure>, by: FailureGrouping =
       const { helps, advice } = adviceOn(newest);
       return {
         key,
-        target: canonicalTarget(target) ?? target,
+        target: nameOf(target),
         title: by === 'cause' ? titleOf(target, reason) : by === 'target' ? targetTitle(target) : newest.route,
         advice: by === 'cause' ? advice : '',
         helps,
@@ -119,10 +119,13 @@ export function groupFailures(failures: Iterable<Failure>, by: FailureGrouping =
 
 /** The normalised reason without the target's name, which the group shows separately. */
 function causeOf(target: string, reason = noReason): string {
-  const cause = normaliseReason(reason);
-  const names = [target, canonicalTarget(target) ?? target];
-  const before = names.map((name) => `${name}: `).find((prefix) => cause.startsWith(prefix));
-  return before === undefined ? cause : cause.slice(before.length);
+  const [name = '', ...rest] = normaliseReason(reason).split(': ');
+  // An alias, as which the configuration or the route may have written it, counts too.
+  return (nameOf(name) === nameOf(target) ? rest : [name, ...rest]).join(': ');
+}
+
+function nameOf(target: string): string {
+  return canonicalTarget(target) ?? target;
 }
 
 function titleOf(target: string, reason: string | undefined): string {
@@ -225,7 +228,7 @@ export function adviceOn(
   failure: Pick<Failure, 'target' | 'status' | 'reason'>,
 ): Omit<Cure, 'advice'> & { readonly advice: string } {
   const { advice, ...helps } = cureOf(failure);
-  return { ...helps, advice: advice(`platforms.${canonicalTarget(failure.target) ?? failure.target}`) };
+  return { ...helps, advice: advice(`platforms.${nameOf(failure.target)}`) };
 }
 
 function cureOf({ target, status, reason }: Pick<Failure, 'target' | 'status' | 'reason'>): Cure {
@@ -234,6 +237,6 @@ function cureOf({ target, status, reason }: Pick<Failure, 'target' | 'status' | 
   const refusal = (Object.keys(ofRefusals) as RefusalClass[]).find((one) => cause.startsWith(refusalWords[one]));
   if (refusal === undefined) return cures.find(([words]) => words.test(cause))?.[1] ?? other;
   // Its credentials belong to the GitHub client.
-  const isOfClient = refusal === 'auth' && (canonicalTarget(target) ?? target) === 'github_comment';
+  const isOfClient = refusal === 'auth' && nameOf(target) === 'github_comment';
   return isOfClient ? login : ofRefusals[refusal];
 }

@@ -51,6 +51,12 @@ t.test('INS-4 · an alias and its platform are one target, and an unsure outcome
     failureKey(failed({ target: 'team_chat_a', reason: 'team_chat_a: no (HTTP 400)' })),
     failureKey(failed({ reason: 'slack: no (HTTP 400)' })),
   );
+  const byAlias = failed({ reason: `team_chat_a: ${refusalWords.auth} (HTTP 401)` });
+  t.match(
+    adviceOn(byAlias).advice,
+    'Correct the credentials of',
+    'the configuration names the alias, the route does not',
+  );
   t.not(failureKey(failed({})), failureKey(failed({ status: 'unknown' })));
   t.not(failureKey(failed({})), failureKey(failed({ target: 'discord' })));
   t.end();
