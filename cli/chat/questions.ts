@@ -112,9 +112,9 @@ async function fillIn(
 /** What an empty line means: the gateway sends a field's default, by the titles of its choices here. */
 function defaultWords(value: Json | undefined, choices: readonly FormChoice[]): string {
   if (value === undefined) return 'leave out';
-  const titleOf = (one: Json): string =>
-    quoted(choices.find((choice) => choice.value === one)?.title ?? scalarText(one));
-  return Array.isArray(value) ? value.map(titleOf).join(', ') || 'none' : titleOf(value);
+  const values: readonly Json[] = Array.isArray(value) ? value : [value];
+  const titles = values.map((one) => choices.find((choice) => choice.value === one)?.title ?? scalarText(one));
+  return titles.length === 0 ? 'none' : quoted(titles.join(', ')) || '“”';
 }
 
 /** Quotes text of the asking server, so that it cannot pose as part of the question (SEC-7). */

@@ -120,13 +120,16 @@ t.test('SRV-1 · CLI-4 · an empty line sends the default of a field, which is s
     colour: { type: 'string', enum: ['#f00'], enumNames: ['Red'], default: '#f00' },
     tags: { type: 'array', items: { type: 'string', enum: ['a', 'b'] }, default: ['a', 'b'] },
     none: { type: 'array', items: { type: 'string', enum: ['a'] }, default: [] },
+    blank: { type: 'string', default: '' },
+    long: { type: 'array', items: { type: 'string' }, default: Array.from({ length: 500 }, () => 'x'.repeat(99)) },
   };
   const form = { ...call, kind: 'form', detail: { type: 'object', properties, required: ['force'] } };
-  const { told, prompts } = await ask(form, '', '', '', '', 'y');
+  const { told, prompts } = await ask(form, '', '', '', '', '', '', 'y');
   t.same(
-    prompts.slice(0, 4).map((prompt) => /empty: (.*)\) $/.exec(prompt)?.[1]),
-    ['“true”', '“Red”', '“a”, “b”', 'none'],
+    prompts.slice(0, 5).map((prompt) => /empty: (.*)\) $/.exec(prompt)?.[1]),
+    ['“true”', '“Red”', '“a, b”', 'none', '“”'],
   );
+  t.ok((prompts[5]?.length ?? 0) < 300, 'a long default is cut');
   t.same(told, [{ id: 'q1', by: 'chat', grant: true, values: {} }]);
 });
 
