@@ -209,10 +209,11 @@ export function shownFailure(server: string, error: string): ShownFailure {
     .join('; ')
     .replace(/,? or run `agent [^`]*`/, '');
   const isOfServer = /^(?:answered|is|does|offers|cannot|needs|has) /.test(words);
-  // The server's own words come after these, and may name another status.
+  // At the beginning of an attempt's words: the server's own come after these, and may name another.
   const [, status] =
-    /^(?:answered |its redirect to .*? is answered |does not know .*? opened: |)HTTP (\d{3})/.exec(words) ?? [];
-  const [, code] = /^command [^:]*: it exited with code (\d+)/.exec(words) ?? [];
+    /(?:^|; then )(?:answered |its redirect to .*? is answered |does not know .*? opened: |)HTTP (\d{3})/.exec(words) ??
+    [];
+  const [, code] = /(?:^|; then )command [^:]*: it exited with code (\d+)/.exec(words) ?? [];
   return {
     why: /^command /.test(words) ? `The ${words}` : isOfServer ? `The server ${words}` : words,
     ...(status === undefined ? {} : { http_status: Number(status) }),

@@ -412,6 +412,10 @@ t.test('INS-4 · LIF-1 · readers with buttons get a sentence without name and c
       },
     ],
     [
+      'answered with the error -32601: no; then answered HTTP 400: bad',
+      { why: 'The server answered with the error -32601: no; then answered HTTP 400: bad', http_status: 400 },
+    ],
+    [
       'does not know the session that it has just opened: HTTP 404: gone',
       { why: 'The server does not know the session that it has just opened: HTTP 404: gone', http_status: 404 },
     ],
