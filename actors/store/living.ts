@@ -1,5 +1,5 @@
 /**
- * The live sessions of a journal, as last read: who they are, this gateway's place among them, and whether another gateway
+ * The live sessions of a journal, as last read: their owners, this gateway's place among them, and whether another gateway
  * has its name.
  * @see SCA-1 in docs/specification.md
  */

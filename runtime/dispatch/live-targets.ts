@@ -251,7 +251,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
   };
 }
 
-/** Who waits for the check of a target that is in progress, by the target's key. */
+/** The waits for the check of a target that is in progress, by the target's key. */
 function createCheckWaits() {
   const waiting = new Map<string, Set<() => void>>();
 
