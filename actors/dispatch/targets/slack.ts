@@ -110,7 +110,7 @@ const webhookMeanings: Description['meanings'] & object = {
   rollup_error: 'unknown',
 };
 
+/** A `url` replaces the address of every call, so beside a token it is the webhook that counts. */
 export function createSlack(settings: PlatformSettings, ports: TargetPorts): PlatformTarget {
-  const isWebhook = optionOf(settings, 'token') === undefined && optionOf(settings, 'url') !== undefined;
-  return createDescribedTarget(isWebhook ? webhook : bot, settings, ports);
+  return createDescribedTarget(optionOf(settings, 'url') === undefined ? bot : webhook, settings, ports);
 }

@@ -15,6 +15,15 @@ t.test('DLV-1 · a thread is named by thread_ts or thread_id', async (t) => {
   );
 });
 
+t.test('DLV-1 · the url of a webhook counts beside the token of a bot, which is not sent to it', async (t) => {
+  const { url = '' } = slackWebhook.options;
+  const both = { ...slackApi.options, url };
+  const bench = (await openBench(t, slackWebhook)).with({ options: both });
+
+  t.match(await bench.deliver('hello'), { kind: 'delivered' });
+  t.notHas(bench.platform.requests[0]?.headers, { authorization: /./ });
+});
+
 t.test('DLV-1 · what Slack would read as a mention or a link is shown as it is', async (t) => {
   const bench = await openBench(t, slackApi);
   await bench.deliver('<!channel> <@U1> <#C1> <https://example.org|a link> 1 < 2');
