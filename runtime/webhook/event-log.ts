@@ -16,7 +16,15 @@ import { type Outcome, statusOf } from '../../machines/webhook/reply.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import { senderOf } from '../http/sender.ts';
 import { type AcceptedLinePorts, createAcceptedLines } from './accepted-lines.ts';
-import { addressIn, fieldOf, type LiveRequest, replayed, requestDetailsOf, textOf } from './exchanges.ts';
+import {
+  addressIn,
+  claimOfReplay,
+  fieldOf,
+  type LiveRequest,
+  replayed,
+  requestDetailsOf,
+  textOf,
+} from './exchanges.ts';
 import { createLastRefusals, type LastRefusals, type RefusalPorts } from './last-refusals.ts';
 import { createRefusedRequests, type RefusedRequests } from './refused-requests.ts';
 
@@ -118,7 +126,8 @@ export function createDecisions(ports: DecisionPorts): Decisions {
         const headers = context.route === undefined ? {} : keptHeaders(context.route, live?.headers ?? {});
         const event = eventOf(context, recordedAs, { ...kept, headers, body: (live && textOf(live)) ?? '' });
         // Neither awaited nor retried: the record of an ignored event may be lost.
-        keeper.submit([{ kind: 'put', collection: 'events', key: context.id, value: event }], () => {});
+        const put = { kind: 'put', collection: 'events', key: context.id, value: event } as const;
+        keeper.submit([...claimOfReplay(context), put], () => {});
         return;
       }
       // A handshake need not be signed, so it is kept in memory too.

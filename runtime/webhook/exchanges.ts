@@ -3,12 +3,19 @@
  * request, keyed by its id, removed when the request ends.
  */
 
+import type { Write } from '../../actors/store/journal.ts';
 import type { ClaimDelivery, Opened } from '../../actors/webhook/claim-delivery.ts';
 import { lookUp, scalarText, stringify } from '../../machines/base/json.ts';
 import type { BodyRule } from '../../machines/config/sources.ts';
 import { isMultipart, type ParsedBody, parseBody, withoutCredential } from '../../machines/webhook/body.ts';
 import { decodeBody } from '../../machines/webhook/charset.ts';
-import type { EventRecord, Hand, RequestDetails } from '../../machines/webhook/record.ts';
+import {
+  claimLifeMs,
+  type EventRecord,
+  type Hand,
+  type RequestDetails,
+  replayClaim,
+} from '../../machines/webhook/record.ts';
 import type { Outcome } from '../../machines/webhook/reply.ts';
 import type { Part } from '../../machines/webhook/request-rules.ts';
 import type { RequestContext } from '../../machines/webhook/webhook-request.machine.ts';
@@ -125,6 +132,12 @@ export function requestDetailsOf(
 export function replayed({ replay }: RequestContext): Pick<EventRecord, 'replayOf' | 'isEdited' | 'isDry'> {
   if (replay === undefined) return notReplayed;
   return { replayOf: replay.of, isEdited: replay.isEdited, isDry: replay.isDry };
+}
+
+/** The claim by which two gateways that replay several events keep one replay of each. */
+export function claimOfReplay({ id, replay }: RequestContext): readonly Write[] {
+  if (replay?.isOnce === undefined) return [];
+  return [{ kind: 'claim', name: replayClaim(replay.of), value: { eventKey: id }, forMs: claimLifeMs }];
 }
 
 /** The decoded body; undefined if it is not UTF-8. Decoded once. */

@@ -13,7 +13,7 @@ import { stringify } from '../../machines/base/json.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { isConfirmUrl } from '../../machines/webhook/certificate.ts';
 import { visited } from '../../machines/webhook/handshake.ts';
-import { claimLifeMs, type EventRecord, replayClaim, type SignatureHolder } from '../../machines/webhook/record.ts';
+import type { EventRecord, SignatureHolder } from '../../machines/webhook/record.ts';
 import { type HandshakeReply, replyFor, replyTo } from '../../machines/webhook/reply.ts';
 import {
   checkRate,
@@ -47,6 +47,7 @@ import type { WorkPools } from '../system/work-pools.ts';
 import { isRecordedBySender } from './event-log.ts';
 import {
   addressIn,
+  claimOfReplay,
   type Exchanges,
   fieldOf,
   type LiveRequest,
@@ -310,10 +311,8 @@ function claimRequestOf(
     told: requestDetailsOf(context, live, nowMs),
     traceparent: traceparentOf(live),
   };
-  const request = { key: context.id, nowMs, event, plan: planOf(context), signatureForMs: claimedForMs };
-  if (context.replay?.isOnce === undefined) return request;
-  const name = replayClaim(context.replay.of);
-  return { ...request, first: [{ kind: 'claim', name, value: { eventKey: context.id }, forMs: claimLifeMs }] };
+  const first = claimOfReplay(context);
+  return { key: context.id, nowMs, event, plan: planOf(context), signatureForMs: claimedForMs, first };
 }
 
 /** The target of the response and the reports besides it; a dry replay has none (DLV-6). */

@@ -201,6 +201,12 @@ t.test('DUR-2 · OBS-1 · a row of what was passed over holds what a replay need
   decisions.decided({ ...repeated, replay: { of: 'k1' } }, undefined);
   await turn();
   t.equal(journal.local?.get('events', 'k3'), undefined, 'a replay of what was replayed meanwhile is no event');
+
+  for (const id of ['k4', 'k5'])
+    decisions.decided({ ...known, id, outcome, replay: { of: 'k1', isOnce: true } }, live());
+  await turn();
+  const rows = ['k4', 'k5'].map((id) => journal.local?.get('events', id)?.value.replayOf);
+  t.same(rows, ['k1', undefined], 'nor is the second of two replays of several, if a filter ignores both');
 });
 
 t.test(
