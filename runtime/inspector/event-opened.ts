@@ -6,6 +6,7 @@
 import { cut, defined } from '../../machines/base/json.ts';
 import { type Answer, sourceOf } from '../../machines/config/sources.ts';
 import { readablePayload } from '../../machines/webhook/body.ts';
+import { isPassing } from '../../machines/webhook/marks.ts';
 import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
 import type { EventReplay, OpenedEvent, Payload } from '../control/contract/event-wire.ts';
 import { openedDelivery } from './event-attempts.ts';
@@ -33,7 +34,8 @@ const cancellable: ReadonlySet<string> = new Set(['queued', 'running']);
 export function openEvent(sources: OpenedSources): OpenedEvent {
   const { key, event, run, status, questions } = sources;
   const spans = spansOf(sources, sources.joined);
-  const isOpen = spans.some(({ end }) => end === undefined) || run?.record.status === 'queued';
+  // The outcome of a delivery is on disk before that of its run, which the event shows.
+  const isOpen = spans.some(({ end }) => end === undefined) || isPassing(run?.record.status);
   const [question] = questions;
   const answer = answerOf(sources, event.told?.handedIn === undefined ? sources.answer : undefined);
   return defined({

@@ -395,6 +395,17 @@ t.test('INS-2 · what is under way, failed or unknown is shown as such, with a r
   t.end();
 });
 
+t.test('INS-4 · CLI-6 · an event has not ended while its run has not noted the outcome of the delivery', (t) => {
+  const arrived = { key: 'k1', record: { ...delivery, status: 'delivered', endedAtMs: 1_600 } } as const;
+  const endOf = (status: 'delivering' | 'delivered'): number | undefined => {
+    const record = { ...run, startedAtMs: 1_020, status, response: 'done' };
+    const given = sources({ status, run: { key: 'k1', record }, deliveries: [arrived] });
+    return openEvent({ ...given, joined: [], replays: [], answer: undefined }).ended;
+  };
+  t.same([endOf('delivering'), endOf('delivered')], [undefined, 1_600]);
+  t.end();
+});
+
 t.test('INS-2 · LIM-5 · DIS-3 · a run that ended before it began shows why, and no longer waits', (t) => {
   for (const more of [
     { status: 'failed', reason: 'EMFILE' },
