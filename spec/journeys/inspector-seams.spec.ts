@@ -67,11 +67,24 @@ t.test('one daemon that delivers and asks', options, async (t) => {
     await resolve.click();
     await question.getByRole('button', { name: 'Retry' }).click();
 
-    await page
-      .getByText(/^Delivered to Slack/)
-      .first()
-      .waitFor();
+    const delivered = page.getByText(/^Delivered to Slack/).first();
+    await delivered.waitFor();
     t.equal(slack.world.messages.length, taken + 1);
+
+    slack.scripts.push('takenThenReset');
+    await sent('alerts', 'arrived');
+    await goTo(page, '#/events/arrived');
+    await resolve.click();
+    await question.getByRole('button', { name: 'It arrived' }).click();
+    await delivered.waitFor();
+    slack.scripts.push('takenThenReset');
+    await sent('alerts', 'meanwhile');
+    await goTo(page, '#/events/meanwhile');
+    await resolve.click();
+    await gateway.control.ask('deliveries.retry', { id: 'meanwhile', force: true });
+    await delivered.waitFor();
+    // A question outlasts what changes meanwhile.
+    await question.getByRole('button', { name: 'Cancel' }).click();
   });
 
   await t.test('DLV-4 · INS-2 · a text that did not arrive is put back, another dropped', async (t) => {

@@ -18,7 +18,12 @@ interface Row {
   readonly attempt: DeliveryAttempt | undefined;
 }
 
-export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX.Element | null {
+interface EventDeliveriesProps {
+  readonly event: OpenedEvent;
+  readonly onChanged: () => void;
+}
+
+export function EventDeliveries({ event, onChanged }: EventDeliveriesProps): JSX.Element | null {
   const { deliveries } = event;
   if (deliveries.length === 0) return null;
   const rows = deliveries.flatMap((delivery): Row[] =>
@@ -31,8 +36,8 @@ export function EventDeliveries({ event }: { readonly event: OpenedEvent }): JSX
       title="Deliveries and attempts"
       right={
         <Acts>
-          {deliveries.filter(isOpen).map((one) => (
-            <DeliveryActions key={one.id} delivery={one} />
+          {deliveries.map((one) => (
+            <DeliveryActions key={one.id} delivery={one} onChanged={onChanged} />
           ))}
         </Acts>
       }
@@ -52,22 +57,31 @@ function isOpen({ status, reason }: OpenedDelivery): boolean {
   return /^(?:deadLettered|unknown|waitingToRetry)$/.test(status) || (status === 'queued' && reason !== undefined);
 }
 
-function DeliveryActions({ delivery: { id, place, status } }: { readonly delivery: OpenedDelivery }): JSX.Element {
+interface DeliveryActionsProps {
+  readonly delivery: OpenedDelivery;
+  readonly onChanged: () => void;
+}
+
+/** Without buttons while it is none of these, so that an open question outlasts an attempt. */
+function DeliveryActions({ delivery, onChanged }: DeliveryActionsProps): JSX.Element {
+  const { id, place, status } = delivery;
   const isUnsure = status === 'unknown';
   return (
     <FailureActions
       subject={{ kind: 'rows', ids: [id], place, isUnsure }}
-      onDone={() => {}}
-      draw={({ retry, drop, resolve }) => (
-        <>
-          <Button onClick={isUnsure ? resolve : retry}>{isUnsure ? `Resolve ${place}…` : `Retry ${place}`}</Button>
-          {isUnsure ? null : (
-            <Button class="risky" onClick={drop}>
-              Drop<span class="unseen"> {place}</span>…
-            </Button>
-          )}
-        </>
-      )}
+      onDone={onChanged}
+      draw={({ retry, drop, resolve }) =>
+        !isOpen(delivery) ? null : (
+          <>
+            <Button onClick={isUnsure ? resolve : retry}>{isUnsure ? `Resolve ${place}…` : `Retry ${place}`}</Button>
+            {isUnsure ? null : (
+              <Button class="risky" onClick={drop}>
+                Drop<span class="unseen"> {place}</span>…
+              </Button>
+            )}
+          </>
+        )
+      }
     />
   );
 }

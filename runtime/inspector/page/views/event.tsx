@@ -173,7 +173,7 @@ function Opened({ event, again }: { readonly event: OpenedEvent; readonly again:
       <EndWords event={event} />
       <EventPapers key={event.key} event={event} />
       <EventTimeline event={event} />
-      <EventDeliveries event={event} />
+      <EventDeliveries event={event} onChanged={again} />
       {open === 'edit' ? <EditAndReplay event={event} onClose={close} /> : null}
       {open === 'compare' ? <CompareEvents event={event} onClose={close} /> : null}
       {open === 'replay' ? (
