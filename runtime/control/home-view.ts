@@ -327,7 +327,8 @@ function routeRows(home: LoadedHome, listener: string | undefined): (entry: Rout
     const loose = [...closed, ...looseEndsOf(entry).map(({ message }) => message)];
     return {
       ...routeRow(entry, base),
-      ...defined({ held: holdOf(home.main.settings.agent.concurrency, entry.route) }),
+      // A disabled one accepts no events.
+      ...defined({ held: entry.route.enabled ? holdOf(home.main.settings.agent.concurrency, entry.route) : undefined }),
       ...(loose.length === 0 ? {} : { problem: loose.join('; and it ') }),
     };
   };

@@ -41,7 +41,7 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
         builds: { coalesce: { key: 'branch', window_seconds: 300 }, prompt: 'Built', deliver: 'log' },
         deploys: { prompt: 'Deployed {n}', ...toUnknown },
         held: { prompt: 'Not now', deliver: 'log', concurrency: 0 },
-        quiet: { prompt: 'Nothing yet', deliver: 'log', enabled: false },
+        quiet: { prompt: 'Nothing yet', deliver: 'log', concurrency: 0, enabled: false },
       }),
     },
   };
@@ -241,9 +241,15 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
     await send(gateway, 'held', {}, 'd-held');
     const { verdict } = await gateway.control.ask('events.open', { id: 'd-held' });
     t.match(verdict, { text: /^Held: the concurrency of the route is 0\./, place: 'routes/default/held' });
+    const routes = await gateway.control.ask('webhook.list');
     t.match(
-      (await gateway.control.ask('webhook.list')).find(({ name }) => name === 'held'),
+      routes.find(({ name }) => name === 'held'),
       { mark: 'held', held: 'the concurrency of the route' },
+    );
+    t.match(
+      routes.find(({ name }) => name === 'quiet'),
+      { mark: 'disabled', held: undefined },
+      'a disabled one accepts no events',
     );
   });
 });
