@@ -153,13 +153,21 @@ const editable: ReadonlySet<string> = new Set([
   ...['deliver', 'deliver_extra', 'on_failure', 'on_failure_extra'],
 ]);
 
+/** Shown in place of a secret; an edit of what was shown would replace the secret by it. */
+const mask = '[redacted]';
+
 /** Checks the record that results before it is written. Null removes a key; a zone becomes that of this machine. */
 async function editJob(host: CommandHost, params: JsonObject): Promise<ChangedJob> {
   const { profile, store, job } = findJob(host, params);
   const given = isJsonObject(params.record) ? params.record : {};
   const odd = Object.keys(given).find((key) => !editable.has(key));
   if (odd !== undefined) return refuse('cron-job-unfit', `cron job "${job.name}": an edit does not change "${odd}"`);
-  const { schedule } = given;
+  const { schedule, prompt } = given;
+  if (typeof prompt === 'string' && prompt.includes(mask) && !job.prompt.includes(mask))
+    return refuse(
+      'cron-job-unfit',
+      `cron job "${job.name}": "${mask}" stands for a text of the prompt that is not shown; give the prompt with that text`,
+    );
   const timezone = given.timezone === null ? ownZone(job.name) : given.timezone;
   const zone = typeof schedule === 'string' ? (timezone ?? job.timezone ?? ownZone(job.name)) : undefined;
   let refusal: Refusal | undefined;

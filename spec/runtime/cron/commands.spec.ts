@@ -313,6 +313,7 @@ t.test('CRN-1 · CLI-5 · HOME-4 · an edit changes the named keys of a job and 
     ['b', { schedule: '@daily', timezone: 'UTC', prompt: null }, 'cron-prompt'],
     ['b', { deliver: 'fax' }, 'deliver-unknown'],
     ['b', { id: 'c' }, 'cron-job-unfit'],
+    ['b', { prompt: 'Fetch ?token=[redacted]' }, 'cron-job-unfit'],
     ['same', { prompt: 'q' }, 'cron-job-ambiguous'],
     ['none', { prompt: 'q' }, 'cron-job-unknown'],
   ] as const) {
