@@ -325,6 +325,7 @@ t.test('the events of one daemon', options, async (t) => {
     for (const [q, button] of [
       ['status:queued', 'Cancel all…'],
       ['status:retrying route:reviews', 'Retry all…,Drop all…'],
+      ['status:delivering', 'Drop all…'],
       ['status:ignored hay', undefined],
       ['status:ignored status:failed', undefined],
       ['', undefined],

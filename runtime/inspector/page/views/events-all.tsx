@@ -61,10 +61,6 @@ const underWay: Readonly<Record<string, readonly ('queued' | 'running')[]>> = {
   queued: ['queued'],
   running: ['running'],
 };
-const waiting: Readonly<Record<string, 'queued' | 'waitingToRetry'>> = {
-  delivering: 'queued',
-  retrying: 'waitingToRetry',
-};
 
 /** @param routes the names of the routes, among which case is ignored, as in the search */
 export function ActOnAll({
@@ -96,7 +92,10 @@ export function ActOnAll({
   const yes = (act: ActOnAll): void =>
     void begin(act, act.while, async () => {
       const { words, left, why = '' } = await act.run();
-      announce(left === 0 ? words : `${words} ${left} others were refused: ${why}`, left > 0);
+      announce(
+        left === 0 ? words : `${words} ${left} ${left === 1 ? 'other was' : 'others were'} refused: ${why}`,
+        left > 0,
+      );
     }).then(() => setAsked(undefined));
 
   return (
@@ -140,8 +139,9 @@ function actsOn(q: string, range: string, routes: readonly string[]): readonly A
     });
   if (ended.test(word)) return [replayOf(statusesOf(read.query) ?? new Set(), choice)];
   if (Object.hasOwn(underWay, word)) return [cancelOf(underWay[word] ?? [], choice)];
-  const waits = Object.hasOwn(waiting, word) ? waiting[word] : undefined;
-  return waits === undefined ? [] : (['Retry', 'Drop'] as const).map((verb) => sweepOf(verb, waits, choice));
+  if (word === 'retrying') return (['Retry', 'Drop'] as const).map((verb) => sweepOf(verb, 'waitingToRetry', choice));
+  // What waits for its turn gets it no sooner by a retry.
+  return word === 'delivering' ? [sweepOf('Drop', 'queued', choice)] : [];
 }
 
 function replayOf(all: ReadonlySet<string>, choice: () => Choice): ActOnAll {
@@ -202,12 +202,14 @@ function sweepOf(verb: 'Retry' | 'Drop', status: 'queued' | 'waitingToRetry', ch
     while: isDrop ? 'Dropping…' : 'Retrying…',
     why: isDrop
       ? 'They will not be sent. The events and their texts stay in the history, and each can be replayed from there.'
-      : 'They are sent now, without the wait before their next attempt, and even if the platform has asked for a pause.',
+      : 'They are sent without the wait before their next attempt, those of a chat in their order. If the platform has asked for a pause, one is sent now, and the others once it has arrived.',
     words: deliveriesWords,
     isListed: true,
     async list() {
       const rows = await call('deliveries.list', { ...choice(), status, limit });
+      // Newest first: a retry keeps the order of a chat, and one dropped makes room for none that is dropped after it.
       ids = rows.map(({ id }) => id);
+      if (!isDrop) ids = ids.toReversed();
       return [rows];
     },
     async run() {
