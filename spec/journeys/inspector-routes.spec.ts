@@ -273,6 +273,8 @@ t.test(
     await goTo(page, '#/events');
     await page.getByRole('row', { name: 'ping · work' }).first().waitFor();
     t.equal(await page.getByRole('row', { name: 'ping · work' }).count(), 2);
+    await goTo(page, '#/events?q=status:ignored route:ping');
+    await page.getByRole('button', { name: 'Replay all…' }).waitFor();
     t.same(complaints, []);
   },
 );

@@ -127,7 +127,9 @@ function actsOn(q: string, range: string, routes: readonly string[]): readonly A
   if (!read.ok || read.query.texts.length > 0) return [];
   const { status = [], route = [], profile = [], ...others } = read.query.filters;
   const [[word = ''], [typed]] = [status, route];
-  const [name = typed, ...more] = routes.filter((one) => one.toLowerCase() === typed?.toLowerCase());
+  const alike = routes.filter((one) => one.toLowerCase() === typed?.toLowerCase());
+  // Several profiles may have a route of one name.
+  const [name = typed, ...more] = new Set(alike);
   const spanMs = Object.hasOwn(rangeSpans, range) ? rangeSpans[range as NamedRange] : undefined;
   if (status.length > 1 || route.length > 1 || profile.length > 1 || more.length > 0) return [];
   if (Object.keys(others).length > 0 || (spanMs === undefined && range !== 'all')) return [];
