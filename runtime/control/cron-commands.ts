@@ -166,7 +166,7 @@ async function editJob(host: CommandHost, params: JsonObject): Promise<ChangedJo
   if (typeof prompt === 'string' && prompt.includes(mask) && !job.prompt.includes(mask))
     return refuse(
       'cron-job-unfit',
-      `cron job "${job.name}": "${mask}" stands for a text of the prompt that is not shown; give the prompt with that text`,
+      `cron job "${job.name}": the prompt has "${mask}" in place of a secret; write the secret there`,
     );
   const timezone = given.timezone === null ? ownZone(job.name) : given.timezone;
   const zone = typeof schedule === 'string' ? (timezone ?? job.timezone ?? ownZone(job.name)) : undefined;

@@ -264,7 +264,7 @@ const viewsAndActs: readonly (readonly [hash: string, ready: string, acts: reado
   [
     '#/events/d-deploy-1',
     'Deliveries and attempts',
-    ['Drop Slack C0000000000 …', 'Edit and replay…', 'Replay', 'Retry Slack C0000000000'],
+    ['Drop… Slack C0000000000', 'Edit and replay…', 'Replay', 'Retry Slack C0000000000'],
   ],
   ['#/failures', 'Last attempt', ['Drop…', 'Retry all', 'Select Deployed 1', 'Select all']],
   ['#/approvals', 'the text of the question', ['Approve', 'Deny', 'Only this call']],

@@ -76,7 +76,7 @@ function DeliveryActions({ delivery, onChanged }: DeliveryActionsProps): JSX.Ele
             <Button onClick={isUnsure ? resolve : retry}>{isUnsure ? `Resolve ${place}…` : `Retry ${place}`}</Button>
             {isUnsure ? null : (
               <Button class="risky" onClick={drop}>
-                Drop<span class="unseen"> {place}</span>…
+                Drop…<span class="unseen"> {place}</span>
               </Button>
             )}
           </>
