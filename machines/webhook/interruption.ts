@@ -7,8 +7,14 @@
 import { type DeliveryRecord, isOver, type RunRecord, unawaited } from './record.ts';
 import { withResponses } from './responses.ts';
 
-/** How many crashes may interrupt a run before it ends as interrupted (DUR-1). */
-const maxCutOffs = 5;
+/** How many attempts of a run may repeat one that a crash interrupted (DUR-1). */
+const maxRepeats = 5;
+
+/**
+ * How many crashes a run outlives, those before its agent had the prompt included: a run that ends the gateway each time it is
+ * prepared must not keep it down for good.
+ */
+const maxCutOffs = 25;
 
 /**
  * Returns the record with which the run continues. A run interrupted before its agent had the prompt always waits again; one
@@ -23,7 +29,7 @@ export function interruptedRun(
     case 'running': {
       const waiting = cutOff(record);
       const mayRun = policy === 'rerun' || record.prompted === false;
-      if (mayRun && waiting.cutOffs <= maxCutOffs) return waiting;
+      if (mayRun && waiting.attempt <= maxRepeats && waiting.cutOffs <= maxCutOffs) return waiting;
       return { ...waiting, status: 'interrupted', reason: interruption(waiting) };
     }
     case 'delivering':

@@ -7,38 +7,48 @@ import { plainDelivery, plainRun } from '../../support/records.ts';
 const run: RunRecord = { ...plainRun, status: 'running', attempt: 1, startedAtMs: 2 };
 const delivery: DeliveryRecord = { ...plainDelivery, queuedAtMs: 1_000 };
 
-t.test('DUR-1 · a run that was cut off runs again, five times at most, or ends as interrupted', (t) => {
-  const unseen = { attempt: 1, prompted: false } as const;
-  const rows: readonly (readonly [Partial<RunRecord>, 'rerun' | 'report', Partial<RunRecord>])[] = [
-    [{ attempt: 1 }, 'rerun', { status: 'queued', attempt: 1, cutOffs: 1 }],
-    [{ attempt: 5, cutOffs: 4 }, 'rerun', { status: 'queued', attempt: 5, cutOffs: 5 }],
-    [
-      { attempt: 6, cutOffs: 5 },
-      'rerun',
-      { status: 'interrupted', cutOffs: 6, reason: 'cut off by 6 crashes, at last in attempt 6' },
-    ],
-    [{ attempt: 1 }, 'report', { status: 'interrupted', cutOffs: 1, reason: 'cut off by a crash in attempt 1' }],
-    [unseen, 'rerun', { status: 'queued', attempt: 0, cutOffs: 1 }],
-    [unseen, 'report', { status: 'queued', attempt: 0, cutOffs: 1 }],
-    [
-      { ...unseen, cutOffs: 5 },
-      'report',
-      {
-        status: 'interrupted',
-        attempt: 0,
-        cutOffs: 6,
-        reason: 'cut off by 6 crashes, at last before the agent had the prompt',
-      },
-    ],
-    [{ status: 'queued', attempt: 0 }, 'report', { status: 'queued', attempt: 0 }],
-    [{ status: 'failed', reason: 'why' }, 'rerun', { status: 'failed', reason: 'why' }],
-  ];
-  for (const [record, policy, expected] of rows) {
-    const { prompted: _, ...rest } = { ...run, ...record };
-    t.same(interruptedRun({ ...run, ...record }, undefined, policy), { ...rest, ...expected });
-  }
-  t.end();
-});
+t.test(
+  'DUR-1 · a run that was cut off runs again, five times at most once it had the prompt, or ends as interrupted',
+  (t) => {
+    const unseen = { attempt: 1, prompted: false } as const;
+    const rows: readonly (readonly [Partial<RunRecord>, 'rerun' | 'report', Partial<RunRecord>])[] = [
+      [{ attempt: 1 }, 'rerun', { status: 'queued', attempt: 1, cutOffs: 1 }],
+      [{ attempt: 5, cutOffs: 4 }, 'rerun', { status: 'queued', attempt: 5, cutOffs: 5 }],
+      [
+        { attempt: 6, cutOffs: 5 },
+        'rerun',
+        { status: 'interrupted', cutOffs: 6, reason: 'cut off by 6 crashes, at last in attempt 6' },
+      ],
+      [{ attempt: 1 }, 'report', { status: 'interrupted', cutOffs: 1, reason: 'cut off by a crash in attempt 1' }],
+      [unseen, 'rerun', { status: 'queued', attempt: 0, cutOffs: 1 }],
+      [unseen, 'report', { status: 'queued', attempt: 0, cutOffs: 1 }],
+      [{ attempt: 5, cutOffs: 20 }, 'rerun', { status: 'queued', attempt: 5, cutOffs: 21 }],
+      [{ attempt: 6, prompted: false, cutOffs: 24 }, 'rerun', { status: 'queued', attempt: 5, cutOffs: 25 }],
+      [
+        { attempt: 6, cutOffs: 7 },
+        'rerun',
+        { status: 'interrupted', cutOffs: 8, reason: 'cut off by 8 crashes, at last in attempt 6' },
+      ],
+      [
+        { ...unseen, cutOffs: 25 },
+        'report',
+        {
+          status: 'interrupted',
+          attempt: 0,
+          cutOffs: 26,
+          reason: 'cut off by 26 crashes, at last before the agent had the prompt',
+        },
+      ],
+      [{ status: 'queued', attempt: 0 }, 'report', { status: 'queued', attempt: 0 }],
+      [{ status: 'failed', reason: 'why' }, 'rerun', { status: 'failed', reason: 'why' }],
+    ];
+    for (const [record, policy, expected] of rows) {
+      const { prompted: _, ...rest } = { ...run, ...record };
+      t.same(interruptedRun({ ...run, ...record }, undefined, policy), { ...rest, ...expected });
+    }
+    t.end();
+  },
+);
 
 t.test('DUR-1 · a run that was delivering goes on with what its delivery has become', (t) => {
   const delivering: RunRecord = { ...run, status: 'delivering', response: 'said' };
