@@ -120,18 +120,23 @@ interface SignalHandlers {
   readonly stop: () => void;
   readonly reload: () => void;
   readonly log: Logger & { flush(): void };
+  readonly nowMs?: () => number;
 }
 
+/** `timeout` and some process managers send one request twice: to the process, and to its group. A person takes longer. */
+const sameRequestMs = 500;
+
 /** Handles signals until the returned function is called. A second request to stop ends the process at once. */
-export function onSignals({ stop, reload, log }: SignalHandlers): () => void {
-  let stopping = false;
+export function onSignals({ stop, reload, log, nowMs = () => performance.now() }: SignalHandlers): () => void {
+  let stoppingSinceMs: number | undefined;
   const onStop = (signal: NodeJS.Signals): void => {
-    if (stopping) {
+    if (stoppingSinceMs !== undefined) {
+      if (nowMs() - stoppingSinceMs < sameRequestMs) return;
       log.log('warn', `${signal} again: ending at once`);
       log.flush();
       endAtOnce();
     }
-    stopping = true;
+    stoppingSinceMs = nowMs();
     log.log('info', `${signal}: draining; once more ends at once`);
     stop();
   };

@@ -133,10 +133,12 @@ import { createLog } from ${log_};
 import { createRedactor } from ${redact_};
 const log = createLog({ env: {}, redactor: createRedactor() });
 const staying = setInterval(() => {}, 1000);
+let nowMs = 0;
 const off = onSignals({
   stop: () => { log.log('info', 'asked to stop'); if (process.argv[1] === 'obeys') { off(); clearInterval(staying); } },
   reload: () => log.log('info', 'asked to reload'),
   log,
+  nowMs: () => (nowMs += 300),
 });
 log.log('info', 'ready');
 if (process.argv[1] === 'throws') setImmediate(() => { throw new Error('nobody caught it, token=abcdef'); });
@@ -168,11 +170,14 @@ t.test('CON-2 · SEC-1 · a signal that Node answers with an open debugger, or b
   t.notMatch(output, /Debugger/);
 });
 
-t.test('CON-2 · a second request to stop ends the process at once', async (t) => {
+t.test('CON-2 · a second request to stop ends the process at once, unless it comes with the first', async (t) => {
   const { child, printed, ended } = run(t, daemon, 'hangs');
   await printed('ready');
   child.kill('SIGTERM');
   await printed('asked to stop');
+  child.kill('SIGTERM');
+  child.kill('SIGHUP');
+  await printed('asked to reload');
   child.kill('SIGINT');
   const { end, output } = await ended;
   t.equal(end, 'SIGKILL');
