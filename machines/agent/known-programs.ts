@@ -4,7 +4,7 @@
  * @see INS-4 in docs/specification.md
  */
 
-interface KnownProgram {
+export interface KnownProgram {
   /** Its name on PATH. */
   readonly program: string;
   readonly title: string;

@@ -10,7 +10,7 @@ import { isJsonObject, type JsonObject } from '../base/json.ts';
 import { readJson } from '../base/read-json.ts';
 import type { JwtRule } from '../config/signature-scheme.ts';
 import { reasonStarts } from './reply.ts';
-import { mismatch, type SignatureVerdict, type SignedRequest } from './signature.ts';
+import { mismatch, type SchemeUse, type SignatureVerdict, type SignedRequest } from './signature.ts';
 
 /** Why a token is refused, without a text of it. */
 export const jwtFaults = {
@@ -40,16 +40,10 @@ interface Token {
   readonly signature: Buffer;
 }
 
-interface TokenUse {
-  readonly name: string;
-  readonly secret: string;
-  readonly publicUrl?: string | undefined;
-}
-
 const toleranceSeconds = 300;
 const form = /^Bearer ([\w-]+)\.([\w-]+)\.([\w-]+)$/i;
 
-export function compileToken(rule: JwtRule, { name, secret, publicUrl }: TokenUse) {
+export function compileToken(rule: JwtRule, { name, secret, publicUrl }: SchemeUse) {
   const refused = (why: string, more = {}): SignatureVerdict => ({ kind: 'refused', scheme: name, why, ...more });
   /** Checks all but the signature. */
   const read = (request: SignedRequest): Token | string => {

@@ -11,7 +11,7 @@ interface Named {
   readonly deliveryId: string;
 }
 
-export interface HandshakeReply extends TableReply {
+export interface HandshakeReply extends Reply {
   /** The field of the body that a person needs; the history keeps its text. */
   readonly shownField?: string;
   /** The field of the body with the address to visit as confirmation. */
@@ -53,12 +53,13 @@ export const reasonStarts = {
   when: 'when: ',
 } as const;
 
-interface TableReply {
+export interface Reply {
   readonly status: number;
   readonly body: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Absent: `application/json`. */
+  /** `application/json` unless given. */
   readonly contentType?: string;
+  /** Besides Content-Type and Content-Length, which the HTTP server writes. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** When senders should retry while the gateway cannot accept an event, or its outcome is not known yet. */
@@ -80,7 +81,7 @@ const fixed = {
   internal: refusal(500, 'Internal error'),
 } as const;
 
-export function replyTo(outcome: Outcome): TableReply {
+export function replyTo(outcome: Outcome): Reply {
   switch (outcome.kind) {
     case 'handshake': {
       const { kind: _, shownField: __, visitField: ___, keyField: ____, keyHeader: _____, ...reply } = outcome;
@@ -119,7 +120,7 @@ export function replyTo(outcome: Outcome): TableReply {
 }
 
 /** The reply to a provider that reads it: 200 and the parts of the answer that exist. */
-export function replyFor(outcome: Outcome, answer: Answer | undefined): TableReply {
+export function replyFor(outcome: Outcome, answer: Answer | undefined): Reply {
   const reply = replyTo(outcome);
   if (answer === undefined || outcome.kind === 'handshake') return reply;
   const { bareRefusals, ...wanted } = answer;
@@ -156,11 +157,11 @@ function named(status: string, { route, event, deliveryId }: Named): Record<stri
   return { status, route, event, delivery_id: deliveryId };
 }
 
-function json(status: number, body: Readonly<Record<string, string>>): TableReply {
+function json(status: number, body: Readonly<Record<string, string>>): Reply {
   return { status, body: JSON.stringify(body) };
 }
 
-function refusal(status: number, error: string, headers?: Readonly<Record<string, string>>): TableReply {
+function refusal(status: number, error: string, headers?: Readonly<Record<string, string>>): Reply {
   const body = JSON.stringify({ error });
   return headers === undefined ? { status, body } : { status, body, headers };
 }

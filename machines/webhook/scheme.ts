@@ -20,6 +20,7 @@ import {
   mismatch,
   placeText,
   readerOf,
+  type SchemeUse,
   type SignatureVerdict,
   type SignedRequest,
   sameBytes,
@@ -39,14 +40,6 @@ interface SchemeVerifier {
   /** Whether the request has a value at the scheme's place for the signature. */
   readonly applies: (request: SignedRequest) => boolean;
   readonly verify: (request: SignedRequest) => SignatureVerdict;
-}
-
-export interface SchemeUse {
-  /** Its name in the history. */
-  readonly name: string;
-  readonly secret: string;
-  /** Where senders reach the listener, without a trailing slash, for {url}. */
-  readonly publicUrl?: string | undefined;
 }
 
 type List = NonNullable<SignatureScheme['list']>;

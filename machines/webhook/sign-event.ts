@@ -8,8 +8,8 @@ import { putField } from '../base/put-field.ts';
 import { readJson } from '../base/read-json.ts';
 import { type Algorithm, type Place, type SignatureScheme, schemeWith } from '../config/signature-scheme.ts';
 import type { Source } from '../config/sources.ts';
-import { labelOf, type SchemeUse, stampOf } from './scheme.ts';
-import { headerValue, latin1 } from './signature.ts';
+import { labelOf, stampOf } from './scheme.ts';
+import { headerValue, latin1, type SchemeUse } from './signature.ts';
 import { compileContent, hmacOf, keyOf, twilioContents } from './signed-content.ts';
 
 /** An event as its sender would send it. */

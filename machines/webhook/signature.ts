@@ -30,6 +30,15 @@ export interface SignedContent {
   readonly isTimed: boolean;
 }
 
+/** What a scheme verifies and signs with. */
+export interface SchemeUse {
+  /** Its name in the history. */
+  readonly name: string;
+  readonly secret: string;
+  /** Where senders reach the listener, without a trailing slash, for {url}. */
+  readonly publicUrl?: string | undefined;
+}
+
 export interface SignedRequest {
   /** Lower-case names; values as Latin-1 text. */
   readonly headers: Readonly<Record<string, string>>;

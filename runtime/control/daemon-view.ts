@@ -18,6 +18,7 @@ import {
   type RunRecord,
   signatureClaim,
 } from '../../machines/webhook/record.ts';
+import type { Reply } from '../../machines/webhook/reply.ts';
 import { noticeKey } from '../../machines/webhook/run-notices.ts';
 import { createSearchEvents } from '../dispatch/event-search.ts';
 import type { EventStats } from '../dispatch/event-stats.ts';
@@ -27,7 +28,7 @@ import { eventsLike } from '../dispatch/history.ts';
 import { newestFirst } from '../dispatch/newest-first.ts';
 import { furtherOf } from '../dispatch/responses.ts';
 import { createRunHistory, matches, questionOf } from '../dispatch/run-history.ts';
-import { type HttpServer, httpServerNames, type Reply } from '../http/http-server.ts';
+import { type HttpServer, httpServerNames } from '../http/http-server.ts';
 import { stateOf, viewOf } from '../inspector/actor-view.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';

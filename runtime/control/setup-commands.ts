@@ -55,14 +55,7 @@ async function readSetup(host: CommandHost, params: JsonObject): Promise<Result<
     reachable: !isLoopback(listener.host) || listener.publicUrl !== undefined,
     home: profilePaths(host.source.home, profile).home,
     runner: settings.agent.runner,
-    agents: knownPrograms
-      .filter(({ program }) => findCommand(program, path, loaded.paths.home) !== undefined)
-      .map(({ program, title, command, note }) => ({
-        program,
-        title,
-        command,
-        ...(note === undefined ? {} : { note }),
-      })),
+    agents: knownPrograms.filter(({ program }) => findCommand(program, path, loaded.paths.home) !== undefined),
     sources: sourceNames.flatMap(sourceChoice),
     targets: simpleTargets.map((name) => ({ name, title: targetTitle(name) })),
     done: {

@@ -7,6 +7,8 @@
  * @see LIM-1, RTE-3 and CON-2 in docs/specification.md
  */
 
+import type { Reply } from '../../machines/webhook/reply.ts';
+
 /** The head of a request, copied. */
 export interface RequestHead {
   /** The method as sent: it is case-sensitive (RFC 9110 §9.1). */
@@ -32,15 +34,6 @@ export type BodyOutcome =
   | { readonly kind: 'tooLarge' }
   /** The client left, or sent too little within `bodyTimeoutMs`. No answer can be written. */
   | { readonly kind: 'aborted' };
-
-export interface Reply {
-  readonly status: number;
-  readonly body: string;
-  /** `application/json` unless given. */
-  readonly contentType?: string;
-  /** Besides Content-Type and Content-Length, which the server writes. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 /** One request in progress. It is live, so it is never in a context: the gateway keeps it in a table by id. */
 export interface Exchange {

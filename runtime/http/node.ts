@@ -9,9 +9,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { HeaderTable } from '../../machines/webhook/kept-headers.ts';
+import type { Reply } from '../../machines/webhook/reply.ts';
 import { BodyReader } from './body-reader.ts';
 import { boundConnections, connectionLimit } from './connections.ts';
-import type { BodyOutcome, Exchange, OpenHttpServer, Reply, RequestHead } from './http-server.ts';
+import type { BodyOutcome, Exchange, OpenHttpServer, RequestHead } from './http-server.ts';
 import { createLingering, lingerLimits } from './lingering.ts';
 import { badRequest, cannotBind, expectsBody, maxHeaderBytes, refusalOf } from './refusals.ts';
 

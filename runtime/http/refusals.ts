@@ -2,7 +2,8 @@
 
 import { METHODS } from 'node:http';
 import { fault } from '../../machines/base/fault.ts';
-import type { HttpServerSettings, Reply, RequestHead } from './http-server.ts';
+import type { Reply } from '../../machines/webhook/reply.ts';
+import type { HttpServerSettings, RequestHead } from './http-server.ts';
 
 /** A longer head is answered 431; senders and proxies stay far below. */
 export const maxHeaderBytes = 16_384;

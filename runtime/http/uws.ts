@@ -10,6 +10,7 @@ import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js
 import { STATUS_CODES } from 'node:http';
 import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { HeaderTable } from '../../machines/webhook/kept-headers.ts';
+import type { Reply } from '../../machines/webhook/reply.ts';
 import { BodyReader } from './body-reader.ts';
 import { connectionLimit } from './connections.ts';
 import type {
@@ -19,7 +20,6 @@ import type {
   HttpServer,
   HttpServerSettings,
   OpenHttpServer,
-  Reply,
   RequestHead,
 } from './http-server.ts';
 import { loadUws } from './native.ts';

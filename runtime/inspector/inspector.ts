@@ -9,6 +9,7 @@ import type { AnyActorRef } from 'xstate';
 import { causeOf } from '../../machines/base/fault.ts';
 import type { Watched } from '../../machines/base/lean-actor.ts';
 import type { InspectorSettings } from '../../machines/config/settings.ts';
+import type { ListenerStatus } from '../control/contract/gateway.ts';
 import type { LinkVerdict } from '../control/contract/servers.ts';
 import type { ActorDetails, Chart, Health, StepRow } from '../control/contract/wire.ts';
 import type { Redactor } from '../observe/redact.ts';
@@ -39,12 +40,6 @@ interface InspectorPorts extends Pick<InspectorServerPorts, 'audit' | 'metrics' 
   readonly nowMs: () => number;
 }
 
-interface ListenerState {
-  readonly enabled: boolean;
-  readonly url: string | null;
-  readonly fault?: string;
-}
-
 export interface Inspector {
   readonly feed: Feed;
   readonly watcher: Watcher;
@@ -62,7 +57,7 @@ export interface Inspector {
   /** Opens, moves or closes the listener as the settings say; resolves when that is done or has failed. */
   apply(settings: InspectorSettings): Promise<void>;
   /** The listener's address, or why it is closed although it is enabled. */
-  listener(): ListenerState;
+  listener(): ListenerStatus;
   /** Makes a link that opens the page once for a guest; `onUsed` is called when it is opened. */
   link(onUsed?: () => void, guest?: PageGuest): LinkVerdict;
   /** Ends every session of the page, and every link. */

@@ -8,9 +8,10 @@
  */
 
 import type { EventRecord, Hand } from '../../machines/webhook/record.ts';
+import type { Reply } from '../../machines/webhook/reply.ts';
 import type { RequestInput } from '../../machines/webhook/webhook-request.machine.ts';
 import { Refusal } from '../control/contract/refusal.ts';
-import type { Reply, RequestHead } from '../http/http-server.ts';
+import type { RequestHead } from '../http/http-server.ts';
 import { type LiveRequest, liveRequest, type SpawnPorts } from './exchanges.ts';
 
 export interface OwnRequest {

@@ -1,5 +1,6 @@
 /** The configuration as written and in force, and the first steps of a new home. */
 
+import type { KnownProgram } from '../../../machines/agent/known-programs.ts';
 import type { Diagnostic } from '../../../machines/config/diagnostic.ts';
 import type { VariableSource } from '../../../machines/config/shown-settings.ts';
 import type { ProviderWords } from './routes.ts';
@@ -42,12 +43,7 @@ export interface Setup {
   readonly reachable: boolean;
   readonly home: string;
   readonly runner: string;
-  readonly agents: readonly {
-    readonly program: string;
-    readonly title: string;
-    readonly command: readonly string[];
-    readonly note?: string;
-  }[];
+  readonly agents: readonly KnownProgram[];
   readonly sources: readonly SourceChoice[];
   /** Platforms that `setup.target` can write. */
   readonly targets: readonly { readonly name: string; readonly title: string }[];

@@ -1,6 +1,7 @@
 import t from 'tap';
+import type { Reply } from '../../../machines/webhook/reply.ts';
 import type { RequestInput } from '../../../machines/webhook/webhook-request.machine.ts';
-import type { Exchange, Reply, RequestHead } from '../../../runtime/http/http-server.ts';
+import type { Exchange, RequestHead } from '../../../runtime/http/http-server.ts';
 import type { WorkPools } from '../../../runtime/system/work-pools.ts';
 import type { LiveRequest } from '../../../runtime/webhook/exchanges.ts';
 import { createReceiver } from '../../../runtime/webhook/receiver.ts';
