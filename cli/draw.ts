@@ -4,6 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { getOrMake } from '../machines/base/get-or-make.ts';
 import { stateWords } from '../machines/base/status.ts';
 import { runsAtQuestions, shownState } from '../machines/base/waiting.ts';
 import type { ActorFacts, ActorRow, Chart, ChartState, ChartTransition } from '../runtime/control/contract/wire.ts';
@@ -93,11 +94,7 @@ export interface Tree {
 /** The running actors as a tree, one line each. */
 export function drawTree(out: Output, { rows, more, nowMs, agent }: TreeSource): Tree {
   const children = new Map<string | null, ActorRow[]>();
-  for (const row of rows) {
-    const siblings = children.get(row.parent);
-    if (siblings === undefined) children.set(row.parent, [row]);
-    else siblings.push(row);
-  }
+  for (const row of rows) getOrMake(children, row.parent, () => []).push(row);
   const questions = runsAtQuestions(rows);
   const styleOfRow = ({ id, tags }: ActorRow): Style => styleOf(questions.has(id) ? ['needsUser'] : tags);
   const troubledFirst = (below: readonly ActorRow[]): readonly ActorRow[] => [

@@ -5,6 +5,7 @@
 
 import { statSync } from 'node:fs';
 import { restrictedToolsets, serversOf, toolsetNames, unknownToolsets } from '../../machines/agent/toolset.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { EntryFinding } from '../../machines/config/diagnostic.ts';
 import { type FileStanding, looseEnds, type RouteWorld } from '../../machines/config/loose-ends.ts';
 import type { ProfilePaths } from '../../machines/config/profile.ts';
@@ -40,12 +41,10 @@ export function findLooseEnds({
     const { route } = entry;
     const profile = profiles.get(route.profile);
     if (profile === undefined) return [];
-    let world = worlds.get(route.profile);
-    if (world === undefined) {
-      world = worldOf(profile, documents);
-      worlds.set(route.profile, world);
-    }
-    return looseEnds(entry, world);
+    return looseEnds(
+      entry,
+      getOrMake(worlds, route.profile, () => worldOf(profile, documents)),
+    );
   };
 }
 

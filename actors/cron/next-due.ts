@@ -6,6 +6,7 @@
  */
 
 import { Cron } from 'croner';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { nextOfInterval } from '../../machines/cron/expression.ts';
 import type { NextDue } from '../../machines/cron/job.ts';
 
@@ -16,11 +17,7 @@ export function createNextDue(): NextDue {
   const kept = new Map<string, Cron | undefined>();
   const clocks = new Map<string | undefined, Clock>();
 
-  function clockIn(zone: string | undefined): Clock {
-    const clock = clocks.get(zone) ?? clockOf(zone);
-    clocks.set(zone, clock);
-    return clock;
-  }
+  const clockIn = (zone: string | undefined): Clock => getOrMake(clocks, zone, () => clockOf(zone));
 
   function cronOf(expression: string, zone: string | undefined): Cron | undefined {
     const name = `${expression}|${zone ?? ''}`;

@@ -5,6 +5,7 @@
  */
 
 import PQueue from 'p-queue';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 
 /** Begins work that reports its outcome once; returns a function that cancels it. */
 type Work<Outcome> = (settle: (outcome: Outcome) => void) => () => void;
@@ -23,8 +24,7 @@ export function createCallQueues(): CallQueues {
   const queues = new Map<string, PQueue>();
 
   function queued<Outcome>(server: string, work: Work<Outcome>, settle: (outcome: Outcome) => void): () => void {
-    const queue = queues.get(server) ?? new PQueue({ concurrency: 1 });
-    queues.set(server, queue);
+    const queue = getOrMake(queues, server, () => new PQueue({ concurrency: 1 }));
     const stop = new AbortController();
     let cancel: (() => void) | undefined;
     const turn = (): Promise<void> =>

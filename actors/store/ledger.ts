@@ -5,6 +5,7 @@
  * @see DUR-1 and IDM-2 in docs/specification.md
  */
 
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { compilePath, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { responseKeys } from '../../machines/webhook/responses.ts';
 import type { Collection, CommitVerdict, Expected, Records, Rewrite, StoredRecord, Write } from './journal.ts';
@@ -281,12 +282,7 @@ function isAsExpected(standing: Standing | undefined, expect: Exclude<Expected, 
 const paths = new Map<string, (root: Json) => Json | undefined>();
 
 function valueAt(value: Json, path: string): Json | undefined {
-  let look = paths.get(path);
-  if (look === undefined) {
-    look = compilePath(path);
-    paths.set(path, look);
-  }
-  return look(value);
+  return getOrMake(paths, path, () => compilePath(path))(value);
 }
 
 /** Saves a record, to restore it if a later write of the commit is refused. */

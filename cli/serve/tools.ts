@@ -5,6 +5,7 @@
 
 import { fromJsonSchema, isSpecType, type Server, type Tool } from '@modelcontextprotocol/server';
 import { withoutAlternatives } from '../../machines/agent/offered-schema.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { withoutFormats, withPropertyObjects } from '../../machines/base/property-schemas.ts';
 import { gatewayLost } from '../../machines/mcp/call-faults.ts';
@@ -85,9 +86,7 @@ function usableSchemas(isLegacy: boolean): (row: ToolRow) => ToolRow {
     const { output_schema, ...rest } = row;
     if (output_schema === undefined) return row;
     const text = JSON.stringify(output_schema);
-    const isUsable = known.get(text) ?? compiles(text, isLegacy);
-    known.set(text, isUsable);
-    return isUsable ? row : rest;
+    return getOrMake(known, text, () => compiles(text, isLegacy)) ? row : rest;
   };
 }
 

@@ -7,6 +7,7 @@
  * @see DIS-3 in docs/specification.md
  */
 
+import { getOrMake } from '../base/get-or-make.ts';
 import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
 import { withPropertyObjects } from '../base/property-schemas.ts';
 import { wireName } from '../mcp/wire-name.ts';
@@ -138,8 +139,7 @@ function unitedSchema(inputSchema: Json | undefined): UnitedSchema {
   const forms = new Map<string, Map<string, Json>>();
   for (const { properties } of alternativesIn(schema)) {
     for (const [name, form] of Object.entries(isJsonObject(properties) ? properties : {})) {
-      const known = forms.get(name) ?? new Map<string, Json>();
-      forms.set(name, known.set(JSON.stringify(form), form));
+      getOrMake(forms, name, () => new Map()).set(JSON.stringify(form), form);
     }
   }
   const united = [...forms].map(([name, known]): [string, Json] => {

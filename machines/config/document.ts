@@ -23,6 +23,7 @@ import {
   type Scalar,
   visit,
 } from 'yaml';
+import { getOrMake } from '../base/get-or-make.ts';
 import { isJsonObject, type Json, type JsonObject, objectAt } from '../base/json.ts';
 import { atOnce, type Pieces } from '../base/pieces.ts';
 import type { Schema } from './check-schema.ts';
@@ -522,9 +523,8 @@ function offsetOf(
   let offset = root?.range?.[0];
   for (const step of path) {
     if (isMap(node)) {
-      const pairs = members.get(node) ?? membersOf(node.items as Pair[]);
-      members.set(node, pairs);
-      const pair = pairs.get(String(step));
+      const { items } = node;
+      const pair = getOrMake(members, node, () => membersOf(items as Pair[])).get(String(step));
       if (pair === undefined) return offset;
       offset = (pair.key as Node).range?.[0] ?? offset;
       node = pair.value;

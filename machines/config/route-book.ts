@@ -4,6 +4,7 @@
  * @see RTE-3 and PRF-1 in docs/specification.md
  */
 
+import { getOrMake } from '../base/get-or-make.ts';
 import type { Route } from './route.ts';
 
 export type RouteBook<Entry> = ReadonlyMap<string, ReadonlyMap<string, Entry>>;
@@ -18,10 +19,6 @@ export function bookOf<Entry extends { readonly route: Route }>(entries: readonl
 
 export function enterRoute<Entry extends { readonly route: Route }>(book: GrowingBook<Entry>, entry: Entry): void {
   const { profile, name } = entry.route;
-  let named = book.get(profile);
-  if (named === undefined) {
-    named = new Map();
-    book.set(profile, named);
-  }
+  const named = getOrMake(book, profile, () => new Map());
   if (!named.has(name)) named.set(name, entry);
 }

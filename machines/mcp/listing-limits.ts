@@ -5,6 +5,7 @@
  * @see LIF-14 and NAM-2 in docs/specification.md
  */
 
+import { getOrMake } from '../base/get-or-make.ts';
 import { isJsonObject, type Json } from '../base/json.ts';
 import { cleanTool, mapStrings, stripTags } from './strip-tags.ts';
 import { untrustedWords } from './untrusted-words.ts';
@@ -65,8 +66,7 @@ export function createLeftOut(noun: Noun): LeftOut {
       const isKept = name !== undefined && name.length <= maxNameLength && (all?.length ?? 0) < maxAllNames;
       all = all !== undefined && isKept ? [...all, name] : undefined;
       const key = rows.has(reason) || rows.size < maxReasons ? reason : otherReasons;
-      const row = rows.get(key) ?? { count: 0, names: [] };
-      rows.set(key, row);
+      const row = getOrMake(rows, key, () => ({ count: 0, names: [] }));
       row.count += 1;
       if (row.names.length < maxNames)
         row.names.push(name === undefined ? 'without a name' : `"${untrustedWords(name, 100)}"`);

@@ -4,6 +4,7 @@
  * @see NAM-1 and NAM-2 in docs/specification.md
  */
 
+import { getOrMake } from '../base/get-or-make.ts';
 import { untrustedWords } from './untrusted-words.ts';
 import { keptOfName, wireName } from './wire-name.ts';
 
@@ -129,12 +130,7 @@ function shown(tool = ''): string {
 export function namesOfServer({ server, natives, utilities }: ServerTools): Registration {
   const alike = new Map<string, string[]>();
   // A repeated name is one tool: a listing whose pages shift while they are read repeats entries.
-  for (const tool of new Set(natives)) {
-    const name = toolName(server, tool);
-    const group = alike.get(name);
-    if (group === undefined) alike.set(name, [tool]);
-    else group.push(tool);
-  }
+  for (const tool of new Set(natives)) getOrMake(alike, toolName(server, tool), () => []).push(tool);
   const claims = new Map<string, RegisteredName>();
   const collisions: NameCollision[] = [];
   for (const [name, [tool = '', ...others]] of alike) {

@@ -9,6 +9,7 @@ import type { LoadedHome, LoadedProfile } from '../../actors/config/load-config.
 import type { RunnerOfProfile } from '../../actors/dispatch/run-agent.ts';
 import { createListReader, type ListReader } from '../../actors/webhook/read-lists.ts';
 import { createRunScript, type RunScript } from '../../actors/webhook/run-script.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import type { Runners } from './runners.ts';
 
@@ -27,10 +28,7 @@ export function createProfileServices(
   const made = new WeakMap<LoadedProfile, ProfileServices>();
   return (name) => {
     const profile = home().profiles.get(name);
-    if (profile === undefined) return undefined;
-    const services = made.get(profile) ?? servicesOf(profile, runners);
-    made.set(profile, services);
-    return services;
+    return profile && getOrMake(made, profile, () => servicesOf(profile, runners));
   };
 }
 

@@ -4,6 +4,7 @@
  * @see [JSON-RPC 2.0](https://www.jsonrpc.org/specification)
  */
 
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { deepestJson, isTooDeep } from '../../machines/base/read-json.ts';
 
@@ -62,11 +63,7 @@ const beginnings = new Map<string, string>();
 
 /** A notification in parts, for a stream that joins many of them at once. */
 export function notificationParts(method: string, params: object | string): readonly [string, string, string] {
-  let beginning = beginnings.get(method);
-  if (beginning === undefined) {
-    beginning = `{"jsonrpc":"2.0","method":"${method}","params":`;
-    beginnings.set(method, beginning);
-  }
+  const beginning = getOrMake(beginnings, method, () => `{"jsonrpc":"2.0","method":"${method}","params":`);
   return [beginning, typeof params === 'string' ? params : JSON.stringify(params), '}\n'];
 }
 

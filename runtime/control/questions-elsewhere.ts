@@ -4,6 +4,7 @@
  */
 
 import { isDeepStrictEqual } from 'node:util';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { Approvals, WaitingQuestion } from '../mcp/approvals.ts';
 import type { ApprovalRow } from './contract/approvals.ts';
 import type { Nodes } from './contract/gateway.ts';
@@ -83,8 +84,7 @@ export function createQuestionsElsewhere(
     },
     /** A question was answered from here, so it is not open any more. */
     answered(session: string, id: string): void {
-      const ids = answeredIds.get(session) ?? new Set();
-      answeredIds.set(session, ids.add(id));
+      getOrMake(answeredIds, session, () => new Set()).add(id);
       const known = heard.get(session);
       if (known !== undefined) heard.set(session, { ...known, rows: known.rows.filter((row) => row.id !== id) });
     },

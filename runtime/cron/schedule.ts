@@ -10,6 +10,7 @@ import { createJobsStore, type JobsStore } from '../../actors/cron/jobs.store.ts
 import { type Document, unread } from '../../actors/documents.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { Opened } from '../../actors/webhook/claim-delivery.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { ChartPool, ChartRef } from '../../machines/base/pool.ts';
 import type { CronJobContext, cronJobMachine } from '../../machines/cron/cron-job.machine.ts';
 import { type CronJob, type JobRest, jobsMeant, restOf, restReason } from '../../machines/cron/job.ts';
@@ -79,11 +80,8 @@ export function createCronSchedule(ports: CronSchedulePorts): CronSchedule {
   let stopLooking: (() => void) | undefined;
   let skewMs = 0;
 
-  function storeOf(place: string, document: Document): JobsStore {
-    const store = stores.get(place) ?? createJobsStore({ document });
-    stores.set(place, store);
-    return store;
-  }
+  const storeOf = (place: string, document: Document): JobsStore =>
+    getOrMake(stores, place, () => createJobsStore({ document }));
 
   /** The jobs of a profile in force. Logs each finding about their file once. */
   function jobsIn(profile: string, document: Document): readonly CronJob[] {

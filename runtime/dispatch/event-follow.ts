@@ -5,6 +5,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { outcomeOfStatus } from '../../machines/base/event-outcome.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { TimeRange } from '../../machines/base/time-range.ts';
 import type { EventFound, EventNews, EventSearch, SearchedEvents } from '../control/contract/events.ts';
 import { timeOfKey } from '../system/ids.ts';
@@ -115,8 +116,7 @@ export function createFollowEvents({ meantBy, read, rowsOf, searchedEvents, nowM
   return {
     async follow(asked, heard, signal) {
       const name = JSON.stringify([asked.q, asked.range]);
-      const one = followed.get(name) ?? begin(asked);
-      followed.set(name, one);
+      const one = getOrMake(followed, name, () => begin(asked));
       one.listeners.add(heard);
       const leave = (): void => {
         one.listeners.delete(heard);

@@ -5,6 +5,7 @@
 
 import { addDuration, addDurations, type Durations, percentilesOf } from '../../machines/base/durations.ts';
 import { type EventOutcome, eventOutcomes, outcomeOfStatus } from '../../machines/base/event-outcome.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { EventCounts } from '../control/contract/events.ts';
 
 export interface CountedEvent {
@@ -69,11 +70,7 @@ export function timesOf({ durations }: Sum): { readonly median_ms?: number; read
 }
 
 function sumOf(sums: Sums, route: string): Sum {
-  const known = sums.get(route);
-  if (known !== undefined) return known;
-  const sum = newSum();
-  sums.set(route, sum);
-  return sum;
+  return getOrMake(sums, route, newSum);
 }
 
 function newSum(): Sum {

@@ -15,6 +15,7 @@ import {
 import type { PlatformTarget } from '../../actors/dispatch/targets/platform-target.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { defined } from '../../machines/base/json.ts';
 import { inProfile } from '../../machines/base/names.ts';
 import type { ChartPool, ChartRef } from '../../machines/base/pool.ts';
@@ -107,9 +108,7 @@ export function createLiveTargets(ports: LiveTargetsPorts) {
   /** A changed entry keeps its queue, and so does one that is removed and added again: what waits keeps its place. */
   function keptQueue(profile: string, target: string, settings: PlatformSettings): TargetQueue {
     const name = platformKey(profile, target);
-    const queue = queues.get(name) ?? createTargetQueue(paceOf(target, settings), ports);
-    queues.set(name, queue);
-    return queue;
+    return getOrMake(queues, name, () => createTargetQueue(paceOf(target, settings), ports));
   }
 
   async function carryOver(): Promise<void> {
@@ -263,8 +262,7 @@ function createCheckWaits() {
     /** Resolves when the check has ended, or the signal aborts. */
     ended({ key }: LiveTarget, signal: AbortSignal): Promise<void> {
       return new Promise((resolve) => {
-        const waiters = waiting.get(key) ?? new Set();
-        waiting.set(key, waiters);
+        const waiters = getOrMake(waiting, key, () => new Set());
         const done = (): void => {
           waiters.delete(done);
           signal.removeEventListener('abort', done);

@@ -4,6 +4,7 @@
  * @see INS-3 in docs/specification.md
  */
 
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { type Microstep, stateName } from './tap.ts';
 
@@ -34,11 +35,7 @@ export function stepOf(taken: Taken, event: string): JsonObject {
 export function createStepFormat(): (taken: Taken, event: string) => string {
   const known = new WeakMap<Taken, Map<string, string>>();
   return (taken, event) => {
-    let byEvent = known.get(taken);
-    if (byEvent === undefined) {
-      byEvent = new Map();
-      known.set(taken, byEvent);
-    }
+    const byEvent = getOrMake(known, taken, () => new Map());
     let step = byEvent.get(event);
     if (step === undefined) {
       step = JSON.stringify(stepOf(taken, event)).slice(1);

@@ -4,6 +4,7 @@
  */
 
 import type { AnyActorRef, AnyMachineSnapshot, AnyStateMachine } from 'xstate';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { stateOf, type TrailStep } from './actor-view.ts';
 
 export interface StateTimes {
@@ -23,8 +24,7 @@ export function createStateTimes(nowMs: () => number): StateTimes {
   function note(ref: AnyActorRef, event: string, from: string, to: string): void {
     if (from === to) return;
     const at = nowMs();
-    const known = seen.get(ref) ?? { since: at, steps: [] };
-    seen.set(ref, known);
+    const known = getOrMake(seen, ref, () => ({ since: at, steps: [] }));
     known.since = at;
     known.steps.push({ at, event, from, to });
     if (known.steps.length > maxSteps) known.steps.shift();

@@ -7,6 +7,7 @@
  */
 
 import type { AnyActorRef } from 'xstate';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { Json, JsonObject } from '../../machines/base/json.ts';
 import { actorInternals } from '../../machines/base/xstate-internals.ts';
 import type { FollowQuery } from '../control/contract/actors.ts';
@@ -82,12 +83,7 @@ export function createWatcher({ tap, rows, subjects, redactor, nowMs }: WatcherP
       headsMs = atMs;
       heads.clear();
     }
-    let head = heads.get(type);
-    if (head === undefined) {
-      head = ['{"type":"', type, '","at":"', new Date(atMs).toISOString(), '",'].join('');
-      heads.set(type, head);
-    }
-    return head;
+    return getOrMake(heads, type, () => ['{"type":"', type, '","at":"', new Date(atMs).toISOString(), '",'].join(''));
   }
 
   /** At an actor's first step there is no snapshot yet, so the context of the step is used. */

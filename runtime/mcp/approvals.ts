@@ -5,6 +5,7 @@
  */
 
 import type { Logger } from '../../actors/ports.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { cut, type Json, type JsonObject } from '../../machines/base/json.ts';
 import type { ChartPool } from '../../machines/base/pool.ts';
 import { shownText, withoutGaps, wordInSentence } from '../../machines/base/shown-json.ts';
@@ -166,8 +167,7 @@ export function createApprovals(
     const call = waiting.get(id)?.call;
     if (call === undefined || run === undefined) return 'no run asked this, so only this call can be approved';
     if (!followed.has(run)) return 'its run has ended';
-    const tools = allowed.get(run) ?? new Map<string, string>();
-    allowed.set(run, tools.set(`${server}/${tool}`, JSON.stringify(call.definition)));
+    getOrMake(allowed, run, () => new Map()).set(`${server}/${tool}`, JSON.stringify(call.definition));
     return undefined;
   }
 

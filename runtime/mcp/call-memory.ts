@@ -4,6 +4,7 @@
  * @see INS-2 and INS-4 in docs/specification.md
  */
 
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { cut, type Json, stringify } from '../../machines/base/json.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { ServerCall } from '../control/contract/servers.ts';
@@ -50,10 +51,7 @@ export function createCallMemory(): CallMemory {
       if (memo.run !== undefined) ofRuns.add(memo);
       // An unknown tool has no server.
       if (memo.server === '') return;
-      const key = connectionKey(memo.profile, memo.server);
-      const ring = byServer.get(key) ?? createRing(maxOfServer);
-      byServer.set(key, ring);
-      ring.add(memo);
+      getOrMake(byServer, connectionKey(memo.profile, memo.server), () => createRing(maxOfServer)).add(memo);
     },
     ofRun: (run) =>
       ofRuns.all.filter((call) => call.run === run).sort((one, other) => one.startedAtMs - other.startedAtMs),

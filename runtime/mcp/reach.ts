@@ -5,6 +5,7 @@
  */
 
 import type { ServerTool } from '../../machines/agent/toolset.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { ChartPool } from '../../machines/base/pool.ts';
 import type { CallFault } from '../../machines/mcp/call-faults.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
@@ -106,8 +107,7 @@ export function createReach({ connections, calls, configured, steadyMs }: ReachP
         send({ type: 'server.reached' });
         return;
       }
-      const ids = waiting.get(key) ?? new Set();
-      waiting.set(key, ids.add(id));
+      getOrMake(waiting, key, () => new Set()).add(id);
       connection.send({ type: 'server.wake' });
     },
     absentFor(profile, name, allows = () => true) {

@@ -10,6 +10,7 @@ import type { CallQueues } from '../../actors/mcp/call-queues.ts';
 import type { RelayedListing, RelayQuestion } from '../../actors/mcp/remote-session.ts';
 import type { Settle } from '../../actors/mcp/session.ts';
 import type { Logger } from '../../actors/ports.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { isOfferList, type OfferMethod } from '../../machines/mcp/offers.ts';
 import type { ServerSettings } from '../../machines/mcp/server-settings.ts';
 import { needsApproval } from '../../machines/mcp/trust.ts';
@@ -33,13 +34,11 @@ export function createRelay(ports: RelayPorts): Relay {
   const stamps = new WeakMap<object, string>();
   let listings = 0;
 
-  function stampOf(listing: object): string {
-    const known = stamps.get(listing);
-    if (known !== undefined) return known;
-    listings += 1;
-    stamps.set(listing, String(listings));
-    return String(listings);
-  }
+  const stampOf = (listing: object): string =>
+    getOrMake(stamps, listing, () => {
+      listings += 1;
+      return String(listings);
+    });
 
   /** Resolves with the outcome of the call; `cancelled` if it is cancelled before it ends. */
   function called(key: string, settings: ServerSettings, question: Call): Promise<CallOutcome> {

@@ -12,6 +12,7 @@ import { createSchemaCache, type SchemaCache } from '../../actors/mcp/schema-cac
 import { tokensPathOf } from '../../actors/oauth/credentials.store.ts';
 import { userHomeFolder } from '../../actors/user-home.ts';
 import { compile } from '../../machines/base/compile.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { absentPool } from '../../machines/base/pool.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
@@ -83,10 +84,13 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
   const callPool = pool('calls');
 
   const registries = new Map<string, Registry>();
-  const registry = (profile: string): Registry => made(registries, profile, () => createRegistry(log, redactor.known));
+  const registry = (profile: string): Registry =>
+    getOrMake(registries, profile, () => createRegistry(log, redactor.known));
   const caches = new Map<string, SchemaCache>();
   const cache = (profile: string): SchemaCache =>
-    made(caches, profile, () => createSchemaCache(join(profileOf(profile)?.paths.cache ?? paths.cache, 'mcp'), log));
+    getOrMake(caches, profile, () =>
+      createSchemaCache(join(profileOf(profile)?.paths.cache ?? paths.cache, 'mcp'), log),
+    );
   const logFolder = (profile: string): string =>
     profile === 'default' ? join(paths.logs, 'mcp') : join(paths.logs, 'mcp', profile);
 
@@ -289,13 +293,4 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     serves: (profile) => profileOf(profile) !== undefined,
     logFolder,
   };
-}
-
-function made<Value>(table: Map<string, Value>, key: string, make: () => Value): Value {
-  let standing = table.get(key);
-  if (standing === undefined) {
-    standing = make();
-    table.set(key, standing);
-  }
-  return standing;
 }

@@ -14,6 +14,7 @@ import { renewalsSettled } from '../../actors/oauth/renewal.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { createStopSignal } from '../../actors/stop-signal.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import { inProfile } from '../../machines/base/names.ts';
 import { retryAfterMs } from '../../machines/dispatch/retry-after.ts';
@@ -133,9 +134,12 @@ export function createSessions(ports: SessionsPorts): Sessions {
   const starts = createStartSlots(maxStarts, ports.isAwaited);
 
   function rowOf(key: string): Row {
-    const row = rows.get(key) ?? { live: undefined, opening: undefined, closing: undefined, leaving: new Set() };
-    rows.set(key, row);
-    return row;
+    return getOrMake(rows, key, () => ({
+      live: undefined,
+      opening: undefined,
+      closing: undefined,
+      leaving: new Set(),
+    }));
   }
 
   async function connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict> {
@@ -381,11 +385,9 @@ function createServerFiles(ports: Pick<SessionsPorts, 'registry' | 'cache' | 'lo
 
   return {
     logOf(profile: string, server: string): LineLog {
-      const key = connectionKey(profile, server);
-      const folder = ports.logFolder(profile);
-      const serverLog = logs.get(key) ?? createLineLog({ folder, name: server, redact: ports.redact });
-      logs.set(key, serverLog);
-      return serverLog;
+      return getOrMake(logs, connectionKey(profile, server), () =>
+        createLineLog({ folder: ports.logFolder(profile), name: server, redact: ports.redact }),
+      );
     },
     /** Writes a listing with the time of its tools: given if they were just listed, else as it was. */
     cacheListing(profile: string, settings: ServerSettings, listedNowMs?: number): void {

@@ -13,6 +13,7 @@ import {
 } from '../../actors/mcp/validate-arguments.ts';
 import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { cut, defined, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { type ApprovalRule, isCovered } from '../../machines/mcp/approval-rules.ts';
 import {
@@ -245,11 +246,10 @@ function argumentFault(
 }
 
 function schemasOf(settings: ServerSettings, { schemas, steadyMs, cpuTimeMs }: Wired) {
-  const before = schemas.get(settings);
-  if (before !== undefined) return before;
-  const made = { time: createSchemaTime(defined({ steadyMs, cpuTimeMs })), known: createKnownChecks() };
-  schemas.set(settings, made);
-  return made;
+  return getOrMake(schemas, settings, () => ({
+    time: createSchemaTime(defined({ steadyMs, cpuTimeMs })),
+    known: createKnownChecks(),
+  }));
 }
 
 type Outdated = Extract<CallVerdict, { readonly kind: 'outdated' }>;

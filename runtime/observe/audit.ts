@@ -8,6 +8,7 @@
 
 import { createLineLog, type LineLog, readLog } from '../../actors/line-log.ts';
 import { causeOf } from '../../machines/base/fault.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { cut, defined, isJsonObject, type Json, type JsonObject, scalarText } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import type { AuditRow } from '../control/contract/gateway.ts';
@@ -79,8 +80,7 @@ export function createAuditLog(
     warn?.(`the audit log cannot be written: ${cause}; its rows wait in memory, up to 256 KiB, until it can`);
   };
   const write = (name: string, row: AuditRow): void => {
-    const log = logs.get(name) ?? createLineLog({ folder, name, redact, maxBytes: maxLogBytes, onKept });
-    logs.set(name, log);
+    const log = getOrMake(logs, name, () => createLineLog({ folder, name, redact, maxBytes: maxLogBytes, onKept }));
     log.write(Buffer.from(`${JSON.stringify(row)}\n`));
   };
   const refusals = createRepeats<AuditRow>((row, times) => {

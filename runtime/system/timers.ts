@@ -7,6 +7,7 @@
 
 import type { AnyActorRef, EventObject } from 'xstate';
 import { ChurnMap } from '../../machines/base/churn-map.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { systemInternals } from '../../machines/base/xstate-internals.ts';
 
 interface WaitingTimer {
@@ -47,9 +48,7 @@ export function indexTimers(root: AnyActorRef, nowMs: () => number): void {
 
   scheduler.schedule = (source: AnyActorRef, target: AnyActorRef, event, delay, id) => {
     const timer: Timer = { id, event, delayMs: delay, startedAtMs: nowMs(), handle: undefined };
-    const own = timers.get(source);
-    if (own === undefined) timers.set(source, [timer]);
-    else own.push(timer);
+    getOrMake(timers, source, () => []).push(timer);
     timer.handle = clock.setTimeout(() => {
       drop(source, timer);
       system._relay(source, target, event);

@@ -5,6 +5,7 @@
  */
 
 import type { SubscriptionsStore } from '../../actors/webhook/subscriptions.store.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
 import { bookOf, type RouteBook } from '../../machines/config/route-book.ts';
@@ -41,13 +42,8 @@ export function createRouteTable(first: RouteSources): RouteTable {
   let version = 0;
   let seen: readonly unknown[] = [];
 
-  function compile(entry: RouteWithSecret): CompiledRoute {
-    const known = compiledOf.get(entry.route);
-    if (known !== undefined) return known;
-    const compiled = compileRoute(entry);
-    compiledOf.set(entry.route, compiled);
-    return compiled;
-  }
+  const compile = (entry: RouteWithSecret): CompiledRoute =>
+    getOrMake(compiledOf, entry.route, () => compileRoute(entry));
 
   function refresh(): void {
     // Requests of one turn of the event loop use the same files.

@@ -4,6 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { getOrMake } from '../../../../machines/base/get-or-make.ts';
 import type { Chart, ChartState, ChartTransition } from '../../../control/contract/wire.ts';
 import { formatWord } from './format.ts';
 
@@ -95,10 +96,7 @@ export function graphOf({ states, transitions }: Chart): Graph {
     }
     // A transition that leaves no state is drawn as a pulse of its box, not as an arrow.
     if (to === null || to === from || !known.has(from) || !known.has(to)) continue;
-    const key = arrowId(from, to);
-    const others = between.get(key);
-    if (others === undefined) between.set(key, [transition]);
-    else others.push(transition);
+    getOrMake(between, arrowId(from, to), () => []).push(transition);
   }
   const arrows = [...between].map(([id, all]) => ({
     id,

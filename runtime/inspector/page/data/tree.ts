@@ -4,6 +4,7 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { getOrMake } from '../../../../machines/base/get-or-make.ts';
 import type { LivingRow } from '../../../control/contract/wire.ts';
 import { lastPart } from './format.ts';
 import { type Standing, standingOf, wordsOfActor } from './standing.ts';
@@ -104,11 +105,7 @@ export function treeLines(
     if (!filtering && isPool(row) && !parents.has(row.id) && (row.meta?.size ?? 0) === 0) continue;
     const parent = row.parent !== null && rows.has(row.parent) ? row.parent : null;
     if (parent === null) roots.push(row);
-    else {
-      const siblings = below.get(parent);
-      if (siblings === undefined) below.set(parent, [row]);
-      else siblings.push(row);
-    }
+    else getOrMake(below, parent, () => []).push(row);
   }
   const lines: TreeLine[] = [];
   const visit = (siblings: readonly LivingRow[], depth: number, parent: string | null): void => {

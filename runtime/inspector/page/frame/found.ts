@@ -3,6 +3,8 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { getOrMake } from '../../../../machines/base/get-or-make.ts';
+
 interface Choice {
   readonly group: string;
   readonly label: string;
@@ -16,10 +18,8 @@ export function foundChoices<One extends Choice>(choices: readonly One[], typed:
   const groups = new Map<string, One[]>();
   for (const choice of choices) {
     const label = choice.label.toLowerCase();
-    const own = groups.get(choice.group) ?? [];
-    groups.set(choice.group, own);
-    if (!words.every((word) => label.includes(word))) continue;
-    own.push(choice);
+    const own = getOrMake(groups, choice.group, () => []);
+    if (words.every((word) => label.includes(word))) own.push(choice);
   }
   const rank = ({ label }: One): number => (label.toLowerCase().startsWith(words[0] ?? '') ? 0 : 1);
   return [...groups.values()].flatMap((own) => {

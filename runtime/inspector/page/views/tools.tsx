@@ -2,6 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { getOrMake } from '../../../../machines/base/get-or-make.ts';
 import { isJsonObject, type JsonObject } from '../../../../machines/base/json.ts';
 import type { ServerRow, ToolRow } from '../../../control/contract/servers.ts';
 import type { Result } from '../../../control/contract.ts';
@@ -103,11 +104,7 @@ connection.onChange(() => {
   if (connection.get() === 'refused') calls.clear();
 });
 
-function callOf(key: string): Cell<Call> {
-  const held = calls.get(key) ?? createCell(none);
-  calls.set(key, held);
-  return held;
-}
+const callOf = (key: string): Cell<Call> => getOrMake(calls, key, () => createCell(none));
 
 interface BodyProps {
   readonly tool: ToolRow;
