@@ -4,7 +4,6 @@
  * @see CRN-1 in docs/specification.md
  */
 
-import type { AnyActorLogic } from 'xstate';
 import { createFireCronJob } from '../../actors/cron/fire-cron-job.ts';
 import { createNextDue, knowsZone } from '../../actors/cron/next-due.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
@@ -16,8 +15,8 @@ import type { NextId } from '../system/ids.ts';
 import { createChartPool, poolUnder } from '../system/pools.ts';
 import { wireCronJob } from './cron-jobs.ts';
 import { findingOf } from './job-outlook.ts';
-import { type CronSchedule, type CronSchedulePorts, createCronSchedule } from './schedule.ts';
-import { type CronView, createCronView } from './view.ts';
+import { type CronSchedulePorts, createCronSchedule } from './schedule.ts';
+import { createCronView } from './view.ts';
 
 interface CronHalfPorts
   extends Pick<SharedPorts, 'root' | 'home' | 'compiling' | 'nowMs' | 'steadyMs' | 'log'>,
@@ -33,47 +32,31 @@ interface CronHalfPorts
   readonly seenRun: SeenRun;
 }
 
-export interface CronHalf {
-  /** The pool of the jobs' charts, which the gateway chart keeps under the system id `cronJobs`. */
-  readonly pool: AnyActorLogic;
-  readonly schedule: CronSchedule;
-  readonly view: CronView;
-  /** The job that a webhook fires, as it is now. */
-  readonly findJob: (profile: string, ref: string) => JobFinding;
-}
-
-export function assembleCron(ports: CronHalfPorts): CronHalf {
-  const { root, home, keeper, hasRoom, open, nextId, nowMs, log } = ports;
-  const fire = createFireCronJob({ keeper, hasRoom });
+export function assembleCron(ports: CronHalfPorts) {
+  const { root, home, keeper } = ports;
+  const fire = createFireCronJob(ports);
   const pool = () => poolUnder(root(), 'cronJobs');
   const schedule = createCronSchedule({
+    ...ports,
     profiles() {
       const { profiles, documents } = home();
       return [...profiles].map(([profile, { paths }]) => ({ profile, document: documents.at(paths.jobs) }));
     },
     pool,
     fire,
-    open,
-    nextId,
-    nowMs,
-    every: ports.every,
-    log,
-    steadyMs: ports.steadyMs,
   });
   const machine = wireCronJob({
+    ...ports,
     fire,
     findJob: schedule.find,
     nextDue: createNextDue(),
     knowsZone,
     isReady: () => keeper.journal() !== undefined && keeper.session() !== undefined,
-    open,
     began: schedule.began,
     finished: schedule.runFinished,
-    nextId,
-    nowMs,
-    log,
   });
   return {
+    /** The pool of the jobs' charts, which the gateway chart keeps under the system id `cronJobs`. */
     pool: createChartPool(ports, {
       name: 'cronJobs',
       machine,
@@ -81,7 +64,8 @@ export function assembleCron(ports: CronHalfPorts): CronHalf {
       onCrashed: (key) => schedule.ended(key, true),
     }),
     schedule,
-    view: createCronView({ schedule, pool, keeper, redact: ports.redact, seenRun: ports.seenRun }),
-    findJob: (profile, ref) => findingOf(schedule.find(profile, ref), ref),
+    view: createCronView({ ...ports, schedule, pool }),
+    /** The job that a webhook fires, as it is now. */
+    findJob: (profile: string, ref: string): JobFinding => findingOf(schedule.find(profile, ref), ref),
   };
 }

@@ -17,22 +17,22 @@ import { absentPool } from '../../machines/base/pool.ts';
 import { type Connections, isDown } from '../../machines/mcp/connection-state.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { SharedPorts } from '../config/shared-ports.ts';
-import { assembleLogins, type LoginHalf } from '../oauth/assemble.ts';
-import { createLoginService, type LoginService } from '../oauth/login-service.ts';
+import { assembleLogins } from '../oauth/assemble.ts';
+import { createLoginService } from '../oauth/login-service.ts';
 import { countCall } from '../observe/metrics-counts.ts';
 import { newMark } from '../system/ids.ts';
 import { createChartPool, poolUnder } from '../system/pools.ts';
 import { createRespawns } from '../system/respawns.ts';
 import { wake } from '../system/ticks.ts';
-import { type Approvals, createApprovals, wireApproval } from './approvals.ts';
-import { type CallMemory, createCallMemory, memoOf } from './call-memory.ts';
-import { askerOf, type Calls, createCalls } from './calls.ts';
+import { createApprovals, wireApproval } from './approvals.ts';
+import { createCallMemory, memoOf } from './call-memory.ts';
+import { askerOf, createCalls } from './calls.ts';
 import { wireConnection } from './connections.ts';
 import { accessOfCalls } from './oauth-access.ts';
-import { createOffers, type Offers } from './offers.ts';
+import { createOffers } from './offers.ts';
 import type { Placement } from './placement.ts';
 import { createReach } from './reach.ts';
-import { createReconcile, type Reconcile } from './reconcile.ts';
+import { createReconcile } from './reconcile.ts';
 import { redactedCalls } from './redacted-calls.ts';
 import { createRegistry, type Registry } from './registry.ts';
 import { createRelay } from './relay.ts';
@@ -40,7 +40,7 @@ import { wireServerRequest } from './server-request-wiring.ts';
 import { createServerRequests } from './server-requests.ts';
 import { type ServersPool, wireServers } from './servers-wiring.ts';
 import { connectionKey, createSessions } from './sessions.ts';
-import { createSettled, type Settled } from './settled.ts';
+import { createSettled } from './settled.ts';
 import { wireToolCall } from './tool-calls.ts';
 import { tracedCalls } from './traced-calls.ts';
 
@@ -53,26 +53,9 @@ interface ServersHalfPorts extends SharedPorts {
   readonly chats: AnyActorLogic;
 }
 
-export interface Servers {
-  readonly logic: AnyActorLogic;
-  readonly calls: Calls;
-  readonly approvals: Approvals;
-  readonly reconcile: Reconcile;
-  readonly connections: Connections;
-  readonly logins: LoginService;
-  readonly storeTokens: LoginHalf['storeTokens'];
-  /** The last calls that runs have made. */
-  readonly memory: CallMemory;
-  readonly settled: Settled;
-  readonly offers: Offers;
-  registry(profile: string): Registry | undefined;
-  /** The name of this gateway in listings of a profile's tools. */
-  gateway(profile: string): string;
-  serves(profile: string): boolean;
-  logFolder(profile: string): string;
-}
+export type Servers = ReturnType<typeof assembleServers>;
 
-export function assembleServers(ports: ServersHalfPorts): Servers {
+export function assembleServers(ports: ServersHalfPorts) {
   const { paths, root, home, compiling, redactor, metrics, tracing, nowMs, steadyMs, log } = ports;
   // Made anew at each start, because a copied home or a path on another machine is not this gateway.
   const start = randomUUID();
@@ -146,52 +129,36 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     steadyMs,
   });
   const sessions = createSessions({
+    ...ports,
     settings,
     registry,
     cache,
     logFolder,
     requests: requests.handlersOf,
-    placement: ports.placement,
     credentials,
     send: (key, event) => connections().get(key)?.send(event),
     isAwaited: reach.isAwaited,
-    env: ports.env,
     userHome: userHomeFolder(),
     homeOf: (profile) => profileOf(profile)?.paths.home ?? paths.home,
-    version: ports.version,
     gateway,
-    nowMs,
     random: Math.random,
     redact: redactor.text,
-    log,
   });
   const queues = createCallQueues();
-  ports.placement?.answerBy(
-    createRelay({
-      sessions,
-      registry: (profile) => registries.get(profile),
-      settings,
-      connections,
-      queues,
-      steadyMs,
-      log,
-    }),
-  );
+  const known = (profile: string): Registry | undefined => registries.get(profile);
+  ports.placement?.answerBy(createRelay({ sessions, registry: known, settings, connections, queues, steadyMs, log }));
   const callWiring = wireToolCall({
+    ...ports,
     calls,
     sessions,
     approvals,
     reach,
     queues,
-    registry: (profile) => registries.get(profile),
+    registry: known,
     settings,
     rules: reconcile.rules,
     connections,
     ...accessOfCalls({ settings, credentials, nowMs }),
-    redactor,
-    nowMs,
-    steadyMs,
-    log,
   });
   function callEnded(key: string, output: CallOutput): void {
     const endedAtMs = nowMs();
@@ -269,7 +236,7 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
 
   const offers = createOffers({
     calls,
-    registry: (profile) => registries.get(profile),
+    registry: known,
     state: (profile, server) => connections().get(connectionKey(profile, server))?.getSnapshot().value ?? '',
     keep: sessions.keepOffered,
   });
@@ -281,16 +248,15 @@ export function assembleServers(ports: ServersHalfPorts): Servers {
     approvals,
     reconcile,
     connections,
+    /** The last calls that runs have made. */
     memory,
     storeTokens,
-    logins: createLoginService({
-      ...{ logins, credentials, settings, changed: credentialsChanged },
-      ...{ env: ports.env, version: ports.version },
-    }),
+    logins: createLoginService({ ...ports, logins, credentials, settings, changed: credentialsChanged }),
     settled,
-    registry: (profile) => registries.get(profile),
+    registry: known,
+    /** The name of this gateway in listings of a profile's tools. */
     gateway,
-    serves: (profile) => profileOf(profile) !== undefined,
+    serves: (profile: string): boolean => profileOf(profile) !== undefined,
     logFolder,
   };
 }

@@ -11,7 +11,7 @@ import type { Opened } from '../../../actors/webhook/claim-delivery.ts';
 import { done } from '../../../machines/base/fault.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import type { FiringRow } from '../../../runtime/control/contract/jobs.ts';
-import { assembleCron, type CronHalf } from '../../../runtime/cron/assemble.ts';
+import { assembleCron } from '../../../runtime/cron/assemble.ts';
 import { createIds } from '../../../runtime/system/ids.ts';
 import { makeHome, type TestHome } from '../../support/home.ts';
 import { turn } from '../../support/turns.ts';
@@ -24,7 +24,7 @@ const nine = start + 30 * minute;
 const daily = { id: 'j', name: 'digest', prompt: 'Sum up.', schedule: '0 9 * * *', timezone: 'UTC' };
 
 interface Rig {
-  readonly cron: CronHalf;
+  readonly cron: ReturnType<typeof assembleCron>;
   readonly journal: Journal;
   readonly home: TestHome;
   readonly logged: string[];
