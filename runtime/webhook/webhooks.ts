@@ -4,9 +4,6 @@
  * @see INS-1 and RTE-3 in docs/specification.md
  */
 
-import type { AnyActorLogic } from 'xstate';
-import type { JournalKeeper } from '../../actors/store/keeper.ts';
-import type { Neighbours } from '../../actors/store/postgres-neighbours.ts';
 import { createCertificates } from '../../actors/webhook/certificates.ts';
 import { createClaimDelivery } from '../../actors/webhook/claim-delivery.ts';
 import { readSignatureHolder, signatureHolder } from '../../actors/webhook/event-claims.ts';
@@ -22,19 +19,15 @@ import { type Reply, replyTo } from '../../machines/webhook/reply.ts';
 import { requestContext } from '../../machines/webhook/webhook-request.machine.ts';
 import type { SharedPorts } from '../config/shared-ports.ts';
 import { assembleCron } from '../cron/assemble.ts';
-import type { CronView } from '../cron/view.ts';
-import { assembleWork, type WorkHalf, type WorkPorts } from '../dispatch/assemble.ts';
-import type { ProgressReports } from '../dispatch/notices.ts';
-import type { LeftWork } from '../dispatch/work-log.ts';
+import { assembleWork, type WorkPorts } from '../dispatch/assemble.ts';
 import { createBodyBudget } from '../http/body-budget.ts';
 import { openHttpServer } from '../http/choose.ts';
-import type { HttpServer } from '../http/http-server.ts';
 import { createHttpServerKeeper, urlOf } from '../http/http-server-keeper.ts';
 import { createRequestCount } from '../observe/metrics-counts.ts';
 import { createEventTraces } from '../observe/tracing-spans.ts';
 import { createIds } from '../system/ids.ts';
 import { createChartPool } from '../system/pools.ts';
-import { createDecisions, type Decisions } from './event-log.ts';
+import { createDecisions } from './event-log.ts';
 import { type LiveRequest, parsedOf, type SpawnPorts } from './exchanges.ts';
 import { wireGateway } from './gateway.ts';
 import { assembleJournal } from './journal.ts';
@@ -46,7 +39,7 @@ import { createReceiver } from './receiver.ts';
 import { createRequestEnds } from './request-ends.ts';
 import { wireRequest } from './requests.ts';
 import { createSourceReader } from './route-sources.ts';
-import { createRouteTable, type RouteSources } from './route-table.ts';
+import { createRouteTable } from './route-table.ts';
 
 interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit' | 'runFinished'>, SharedPorts {
   /** Locks the home before its journal is opened; resolves with the fault that prevents it. */
@@ -57,41 +50,6 @@ interface WebhookPorts extends Omit<WorkPorts, 'keeper' | 'nextId' | 'routeLimit
   readonly wanted: () => Settings;
   /** Answers a question of another gateway of the database. */
   readonly answerOthers: (question: string) => Promise<string>;
-}
-
-interface Webhooks
-  extends Pick<WorkHalf, 'load' | 'deliveryService' | 'pauseOf' | 'runCancels' | 'seenRun' | 'recovered'> {
-  readonly journal: AnyActorLogic;
-  readonly gateway: AnyActorLogic;
-  readonly keeper: JournalKeeper;
-  readonly decisions: Decisions;
-  readonly replay: SpawnPorts;
-  /** The delivery id of an event, by its key or its run's key; undefined if the journal has no synchronous read. */
-  deliveryOf(key: string): string | undefined;
-  /** Sends a request of the owner; resolves with the answer that its sender would get. */
-  readonly sendOwn: (request: OwnRequest) => Promise<Reply>;
-  /** Reports that a run has a question for a person. */
-  readonly asked: ProgressReports['asked'];
-  readonly cron: CronView;
-  /** The other gateways of the database, and the answers to their questions; absent unless the journal is shared. */
-  readonly neighbours?: () => Promise<Neighbours>;
-  /** The routes in force, with the stores of their subscriptions. */
-  sources(): RouteSources;
-  /** Rises when the routes in force have changed since the last call. */
-  routesVersion(): number;
-  /** Whether the HTTP server listens by these settings, or is closed if they disable it. */
-  listensAs(settings: Settings): boolean;
-  httpServer(): HttpServer | undefined;
-  /** Recovers the work of the journal. */
-  resume(): Promise<void>;
-  /** Applies a home that was just read. */
-  reconfigure(): void;
-  /** Ends the remains of a crashed gateway. */
-  abandon(): void;
-  /** The work that waits on disk for the next start; undefined if no journal on disk is open. */
-  left(): Promise<LeftWork | undefined>;
-  /** Closes the journal and everything that reads it. */
-  close(): Promise<void>;
 }
 
 /** Handshakes per route; a provider sends a few, and repeats one that failed. */
@@ -108,7 +66,7 @@ const lastAnswersMs = 500;
 /** A body that stalls for this long ends its exchange. */
 const bodyTimeoutMs = 10_000;
 
-export function assembleWebhooks(ports: WebhookPorts): Webhooks {
+export function assembleWebhooks(ports: WebhookPorts) {
   const { home, servicesOf, redactor, compiling, metrics, tracing, steadyMs, every, log } = ports;
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
@@ -279,7 +237,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     keeper,
     decisions,
     replay: spawning,
-    deliveryOf(key) {
+    /** The delivery id of an event, by its key or its run's key; undefined if the journal has no synchronous read. */
+    deliveryOf(key: string): string | undefined {
       const local = keeper.journal()?.local;
       return local?.get('events', local.get('runs', key)?.value.eventKey ?? key)?.value.deliveryId;
     },
@@ -289,7 +248,8 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
     runCancels,
     seenRun,
     recovered,
-    resume: async () => {
+    /** Recovers the work of the journal. */
+    resume: async (): Promise<void> => {
       if (isAbandoned) {
         // The session still lives, and its claims would keep the work from the restarted gateway.
         const fault = await keeper.beginAnew();
@@ -298,21 +258,30 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       }
       await work.resume();
     },
+    /** Reports that a run has a question for a person. */
     asked: reports.asked,
-    sendOwn: (request) => sendOwnRequest(request, spawning),
+    /** Sends a request of the owner; resolves with the answer that its sender would get. */
+    sendOwn: (request: OwnRequest): Promise<Reply> => sendOwnRequest(request, spawning),
     cron: cron.view,
-    ...(journal.neighbours === undefined ? {} : { neighbours: journal.neighbours }),
+    /** The other gateways of the database, and the answers to their questions; undefined unless the journal is shared. */
+    neighbours: journal.neighbours,
+    /** The routes in force, with the stores of their subscriptions. */
     sources: () => sources,
+    /** Rises when the routes in force have changed since the last call. */
     routesVersion: routes.version,
-    listensAs: (asked) => (asked.webhook.enabled ? httpServers.standsAs(asked) : httpServers.current() === undefined),
+    /** Whether the HTTP server listens by these settings, or is closed if they disable it. */
+    listensAs: (asked: Settings): boolean =>
+      asked.webhook.enabled ? httpServers.standsAs(asked) : httpServers.current() === undefined,
     httpServer: httpServers.current,
-    reconfigure() {
+    /** Applies a home that was just read. */
+    reconfigure(): void {
       sources = reader.read(home());
       routes.replace(sources);
       work.reconfigure();
       cron.schedule.look();
     },
-    abandon() {
+    /** Ends the remains of a crashed gateway. */
+    abandon(): void {
       isAbandoned = true;
       httpServers.retire();
       work.abandon();
@@ -321,8 +290,10 @@ export function assembleWebhooks(ports: WebhookPorts): Webhooks {
       exchanges.each((_, { exchange }) => exchange.reply(draining));
       exchanges.clear();
     },
+    /** The work that waits on disk for the next start; undefined if no journal on disk is open. */
     left: journal.left,
-    async close() {
+    /** Closes the journal and everything that reads it. */
+    async close(): Promise<void> {
       stopReading();
       decisions.close();
       work.close();
