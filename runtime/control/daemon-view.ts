@@ -6,6 +6,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { Collection, Records } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import { defined } from '../../machines/base/json.ts';
 import type { ChartRef } from '../../machines/base/pool.ts';
 import { journalOpening } from '../../machines/base/status.ts';
 import { readablePayload } from '../../machines/webhook/body.ts';
@@ -32,6 +33,7 @@ import { type HttpServer, httpServerNames } from '../http/http-server.ts';
 import { stateOf, viewOf } from '../inspector/actor-view.ts';
 import { countActors, describeTree } from '../inspector/census.ts';
 import type { Inspector } from '../inspector/inspector.ts';
+import { iso } from '../inspector/timeline-sources.ts';
 import type { Metrics } from '../observe/metrics.ts';
 import { anyRoute, everyCommit } from '../observe/metrics-counts.ts';
 import type { Recent } from '../observe/recent-counts.ts';
@@ -122,16 +124,16 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       path: ports.path,
       ...(ports.isBackground ? { background: true as const } : {}),
       state: stateOf(viewOf(root)),
-      config: {
+      config: defined({
         in_force: ports.configFault() === undefined,
-        ...faultOf(ports.configFault() ?? ports.configFindings()),
-      },
-      ...restartFor(ports.configHistory.restartFor()),
+        fault: ports.configFault() ?? ports.configFindings(),
+      }),
+      ...defined({ restart_for: unlessEmpty(ports.configHistory.restartFor()) }),
       webhook: {
         enabled: ports.webhookEnabled(),
         url: ports.url() ?? null,
         ...serverOf(ports.webhookServer()),
-        ...faultOf(ports.webhookFault()),
+        ...defined({ fault: ports.webhookFault() }),
       },
       inspector: { ...inspector.listener() },
       journal: journalState(root.system.get('journal')),
@@ -140,7 +142,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
       actors: countActors(root),
       requests_by_minute: ports.recent.requests.lastHour(anyRoute),
       ...commitTimes(ports.recent.commits.read(everyCommit, ports.nowMs() - hourMs)),
-      ...recovered(ports.recovered()),
+      ...defined({ recovered: unlessEmpty(ports.recovered()) }),
     }),
     stop: () => root.send({ type: 'daemon.stop' }),
     reload: ports.reload,
@@ -184,10 +186,9 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
         ...alikeOf(alike),
         record: event,
         ...payloadOf(event),
-        ...(run === undefined ? {} : { run }),
-        ...(delivery === undefined ? {} : { delivery }),
+        ...defined({ run, delivery }),
         ...(await furtherOf(keeper.journal(), event.work, delivery)),
-        ...(notice === undefined ? {} : { notice }),
+        ...defined({ notice }),
       });
       if (!isHandshakeShown || event.outcome !== 'handshake') return shown;
       return { ...shown, record: { ...shown.record, body: event.body } };
@@ -222,13 +223,7 @@ function formatActor(details: ActorDetails | undefined): ActorShown | undefined 
     ...rest,
     since: iso(since),
     timers: timers.map((timer) => ({ ...timer, started: iso(timer.started), due: iso(timer.due) })),
-    steps: steps.map(({ at, event, from, to, why }) => ({
-      at: iso(at),
-      event,
-      from,
-      to,
-      ...(why === undefined ? {} : { why }),
-    })),
+    steps: steps.map(({ at, event, from, to, why }) => defined({ at: iso(at), event, from, to, why })),
     events: events.map((event) => ({ ...event, at: iso(event.at) })),
   };
 }
@@ -236,10 +231,6 @@ function formatActor(details: ActorDetails | undefined): ActorShown | undefined 
 function payloadOf({ body, headers }: EventRecord): Pick<HistoryDetail, 'payload'> {
   const payload = readablePayload(body, headers);
   return payload === body ? {} : { payload };
-}
-
-function iso(atMs: number): string {
-  return new Date(atMs).toISOString();
 }
 
 /** The matching refused requests, up to the limit of the listing. */
@@ -256,8 +247,7 @@ function refusedRows({ refused }: Decisions, query: HistoryQuery) {
 
 function serverOf(httpServer: HttpServer | undefined): Pick<WebhookStatus, 'server' | 'server_remark'> {
   if (httpServer === undefined) return {};
-  const { kind, remark } = httpServer;
-  return { server: httpServerNames[kind], ...(remark === undefined ? {} : { server_remark: remark }) };
+  return defined({ server: httpServerNames[httpServer.kind], server_remark: httpServer.remark });
 }
 
 /** Once its connection was cut, a journal has no fault before the attempt to open it again has failed. */
@@ -267,22 +257,14 @@ function journalState(journal: ChartRef<typeof journalMachine> | undefined): str
   return context.fault ?? (value === 'opening' ? journalOpening : 'ready');
 }
 
-function restartFor(keys: readonly string[]): Pick<GatewayStatus, 'restart_for'> {
-  return keys.length === 0 ? {} : { restart_for: keys };
+function unlessEmpty<Row>(rows: readonly Row[]): readonly Row[] | undefined {
+  return rows.length === 0 ? undefined : rows;
 }
 
 function targetStates(deliveryService: DeliveryService): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { state } of deliveryService.targets()) counts[state] = (counts[state] ?? 0) + 1;
   return counts;
-}
-
-function faultOf(fault: string | undefined): { readonly fault?: string } {
-  return fault === undefined ? {} : { fault };
-}
-
-function recovered(rows: readonly RecoveredWork[]): Pick<GatewayStatus, 'recovered'> {
-  return rows.length === 0 ? {} : { recovered: rows };
 }
 
 function commitTimes({ median_ms, p95_ms }: Recent): Pick<GatewayStatus, 'commit_ms'> {
