@@ -61,8 +61,6 @@ export interface WorkPorts extends Omit<SharedPorts, 'paths'> {
   readonly maxWaiting?: number | undefined;
 }
 
-export type WorkHalf = ReturnType<typeof assembleWork>;
-
 /**
  * Limit of runs in memory, and of deliveries, so that an unreachable platform does not fill it. Further ones wait on
  * disk.

@@ -78,7 +78,7 @@ export function openWritten(
  * The report of an accepted event is written with the event in one commit; a question is reported when it is asked. A
  * report that cannot be written is logged.
  */
-export interface ProgressReports {
+interface ProgressReports {
   /** Begins the report that was written with an accepted event. */
   open(key: string, record: DeliveryRecord): void;
   /** Reports that a run has a question for a person. */

@@ -28,7 +28,7 @@ export interface CallMemo extends Pick<ServerCall, 'id' | 'tool' | 'caller' | 'o
   readonly result?: string;
 }
 
-export interface CallMemory {
+interface CallMemory {
   keep(memo: CallMemo): void;
   /** Oldest first. */
   ofRun(run: string): readonly CallMemo[];

@@ -8,7 +8,7 @@ import { waitFor } from 'xstate';
 import type { ConnectionSnapshot, Connections } from '../../machines/mcp/connection-state.ts';
 
 /** Resolves when no first connection is in progress, at the time limit, or when the signal aborts; never rejects. */
-export type Settled = (profile: string, limitMs: number, signal: AbortSignal) => Promise<void>;
+type Settled = (profile: string, limitMs: number, signal: AbortSignal) => Promise<void>;
 
 export function createSettled(connections: Connections): Settled {
   return async (profile, limitMs, signal) => {

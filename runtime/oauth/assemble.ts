@@ -35,7 +35,7 @@ interface LoginHalfPorts {
   readonly log: Logger;
 }
 
-export interface LoginHalf {
+interface LoginHalf {
   readonly logins: Logins;
   readonly credentials: (profile: string) => Credentials;
   /** Writes renewed tokens whose write failed; on another failure the next call retries. */

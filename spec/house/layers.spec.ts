@@ -70,7 +70,7 @@ const rooms: readonly Room[] = [
     may: [
       /^runtime\/inspector\/page\//,
       contract,
-      /^machines\/base\/(event-outcome|event-query|few-of-each|indented-json|json|names|page-proof|percent-decoded|shown-json|status|time-range|waiting)\.ts$/,
+      /^machines\/base\/(event-outcome|event-query|few-of-each|get-or-make|indented-json|json|names|page-proof|percent-decoded|shown-json|status|time-range|waiting)\.ts$/,
       /^machines\/config\/target(?:s|-titles)\.ts$/,
       /^preact(\/(hooks|compat))?$/,
       /^virtual:charts$/,
