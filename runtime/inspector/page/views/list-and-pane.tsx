@@ -55,7 +55,7 @@ export function ListAndPane<Row extends { readonly name: string; readonly profil
   place: { chosen },
   at = chosen,
   label = sentenceCase(view),
-  idOf,
+  idOf = ({ profile = '', name }) => `${profile}/${name}`,
   buttons,
   none,
   unchosen,
@@ -69,14 +69,16 @@ export function ListAndPane<Row extends { readonly name: string; readonly profil
   readonly at?: string;
   /** The accessible name of the list, if it is not that of the view. */
   readonly label?: string;
-  readonly idOf: (row: Row) => string;
+  /** Returns the name of an item in addresses; by default with that of its profile. */
+  readonly idOf?: (row: Row) => string;
   /** In the head. */
   readonly buttons?: ComponentChildren;
   /** In place of the list, if there are no items. */
   readonly none: JSX.Element;
   /** In the pane, if no item is chosen. */
   readonly unchosen: JSX.Element;
-  readonly link: (row: Row, isAt: boolean) => JSX.Element;
+  /** In the link of an item; one without a profile has no pane, and no link. */
+  readonly link: (row: Row) => JSX.Element;
   readonly children: (row: Row) => JSX.Element;
 }): JSX.Element {
   const profile = useProfile();
@@ -96,9 +98,21 @@ export function ListAndPane<Row extends { readonly name: string; readonly profil
         </div>
       )}
       <ul class="scrolls">
-        {rows.map((one) => (
-          <li key={idOf(one)}>{link(one, idOf(one) === open)}</li>
-        ))}
+        {rows.map((one) => {
+          const id = idOf(one);
+          const isAt = id === open;
+          return (
+            <li key={id}>
+              {one.profile === undefined ? (
+                <div class="li">{link(one)}</div>
+              ) : (
+                <a class={isAt ? 'li at' : 'li'} href={hashOf(view, id)} aria-current={isAt}>
+                  {link(one)}
+                </a>
+              )}
+            </li>
+          );
+        })}
       </ul>
       {rows.length === 0 && filter !== undefined ? <Empty title={`No ${noun} of that name.`} /> : null}
       <span class="unseen" role="status">

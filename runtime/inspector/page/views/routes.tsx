@@ -56,7 +56,7 @@ export function Routes({ place }: { readonly place: Place }): JSX.Element {
     <>
       <ListAndPane
         view="routes"
-        {...{ place, idOf }}
+        place={place}
         // A record that cannot be read has no profile, and no pane.
         listing={{ ...listing, every: listing.every.filter(({ profile }) => profile !== undefined) }}
         // Beside the list the first route is open by default, and stays open when another one fails.
@@ -83,7 +83,7 @@ export function Routes({ place }: { readonly place: Place }): JSX.Element {
           </Empty>
         }
         unchosen={<Empty title="No route can be opened">Its row shows the problem.</Empty>}
-        link={(row, isAt) => <RouteLink row={row} isAt={isAt} />}
+        link={(row) => <RouteLink row={row} />}
       >
         {({ name, profile = '', mark = 'quiet' }) => (
           <RoutePane name={name} profile={profile} mark={mark} onChanged={again} />
@@ -102,13 +102,13 @@ export function Routes({ place }: { readonly place: Place }): JSX.Element {
   );
 }
 
-function RouteLink({ row, isAt }: { readonly row: RouteRow; readonly isAt: boolean }): JSX.Element {
+function RouteLink({ row }: { readonly row: RouteRow }): JSX.Element {
   const { name, profile, deliver, problem, mark = 'quiet', last_event_at: last, last_hour: hour = 0 } = row;
   const [shape, word] =
     problem === undefined || profile !== undefined ? routeMarks[mark] : (['failed', 'Unusable'] as const);
   const { total = 0, failed = 0 } = row.last_24h ?? {};
   const rate = mark === 'failing' && total > 0 ? `${Math.round((failed / total) * 100)} % failed` : `${hour} / h`;
-  const text = (
+  return (
     <>
       <StatusMark name={shape} />
       <span>
@@ -125,16 +125,6 @@ function RouteLink({ row, isAt }: { readonly row: RouteRow; readonly isAt: boole
         {last === undefined ? '' : <Clock at={last} />}
       </span>
     </>
-  );
-  if (profile === undefined) return <div class="li">{text}</div>;
-  return (
-    <a
-      class={`li${isAt ? ' at' : ''}`}
-      href={hashOf('routes', idOf(row))}
-      {...(isAt ? { 'aria-current': 'true' } : {})}
-    >
-      {text}
-    </a>
   );
 }
 

@@ -8,7 +8,7 @@ import { useState } from 'preact/hooks';
 import type { JobRow } from '../../../control/contract/jobs.ts';
 import { useNow } from '../data/clock.ts';
 import { formatClock, formatWord, sentenceCase } from '../data/format.ts';
-import { hashOf, type Place } from '../data/hash.ts';
+import type { Place } from '../data/hash.ts';
 import { call } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFollowed } from '../data/use-fresh.ts';
@@ -32,7 +32,8 @@ export function Schedules({ place }: { readonly place: Place }): JSX.Element {
     <>
       <ListAndPane
         view="schedules"
-        {...{ listing, place, idOf }}
+        {...{ listing, place }}
+        idOf={({ profile, id }) => `${profile}/${id}`}
         buttons={
           <Acts>
             <Button icon="add" onClick={add}>
@@ -57,7 +58,7 @@ export function Schedules({ place }: { readonly place: Place }): JSX.Element {
         unchosen={
           <Empty title="Choose a schedule">Its prompt, its next times and its last firings are shown here.</Empty>
         }
-        link={(row, isAt) => <ScheduleLink row={row} isAt={isAt} />}
+        link={(row) => <ScheduleLink row={row} />}
       >
         {(row) => <SchedulePane row={row} onChanged={again} />}
       </ListAndPane>
@@ -66,21 +67,17 @@ export function Schedules({ place }: { readonly place: Place }): JSX.Element {
   );
 }
 
-function idOf({ profile, id }: JobRow): string {
-  return `${profile}/${id}`;
-}
-
-function ScheduleLink({ row, isAt }: { readonly row: JobRow; readonly isAt: boolean }): JSX.Element {
+function ScheduleLink({ row }: { readonly row: JobRow }): JSX.Element {
   const now = useNow();
   const due = row.next_due === undefined || row.next_due === null ? undefined : Date.parse(row.next_due);
   return (
-    <a class={isAt ? 'li at' : 'li'} href={hashOf('schedules', idOf(row))} aria-current={isAt}>
+    <>
       <Mark standing={standingOfState(row.state)} />
       <span class="a cut">{row.name}</span>
       <span class="c num">{due === undefined ? '' : formatClock(due, now)}</span>
       <span />
       <span class="b cut">{row.problem ?? row.why ?? row.schedule}</span>
       <span class="c">{sentenceCase(formatWord(row.state))}</span>
-    </a>
+    </>
   );
 }

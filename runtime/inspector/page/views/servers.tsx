@@ -8,7 +8,7 @@ import type { JSX } from 'preact';
 import type { ServerRow } from '../../../control/contract/servers.ts';
 import { type Command, useCommands } from '../data/commands.ts';
 import { counted, formatTook } from '../data/format.ts';
-import { hashOf, type Place } from '../data/hash.ts';
+import type { Place } from '../data/hash.ts';
 import { place as current, go, goFiltered } from '../data/place.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
@@ -41,7 +41,7 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
     <>
       <ListAndPane
         view="servers"
-        {...{ listing, place, idOf }}
+        {...{ listing, place }}
         at={id}
         label="MCP servers"
         buttons={
@@ -56,7 +56,7 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
         }
         none={<NoServers add={add} />}
         unchosen={<Empty title="Choose a server">Its log, its tools and its calls are shown here.</Empty>}
-        link={(row, isAt) => <ListRow row={row} isAt={isAt} />}
+        link={(row) => <ListRow row={row} />}
       >
         {(row) => <ServerDetail row={row} tab={tab} again={again} />}
       </ListAndPane>
@@ -77,9 +77,9 @@ function closeSheet(): void {
   if (current.get().view === 'servers') goFiltered({});
 }
 
-function ListRow({ row, isAt }: { readonly row: ServerRow; readonly isAt: boolean }): JSX.Element {
+function ListRow({ row }: { readonly row: ServerRow }): JSX.Element {
   return (
-    <a class={`li${isAt ? ' at' : ''}`} href={hashOf('servers', idOf(row))} aria-current={isAt}>
+    <>
       <StatusMark name={serverMark(row.state)} />
       <span class="two">
         <span class="a cut">
@@ -100,7 +100,7 @@ function ListRow({ row, isAt }: { readonly row: ServerRow; readonly isAt: boolea
           </span>
         )}
       </span>
-    </a>
+    </>
   );
 }
 
@@ -131,17 +131,13 @@ function NoServers({ add }: { readonly add: (kind: string) => void }): JSX.Eleme
   );
 }
 
-function idOf({ profile, name }: ServerRow): string {
-  return `${profile}/${name}`;
-}
-
 /** The last part of a place is a tab, unless it is the name of a server. */
 function partsOf(
   chosen: string,
   rows: readonly ServerRow[],
 ): { readonly id: string; readonly tab: ServerTab | undefined } {
   const parts = chosen.split('/');
-  const isServer = parts.length === 1 || rows.some((row) => idOf(row) === chosen);
+  const isServer = parts.length === 1 || rows.some(({ profile, name }) => `${profile}/${name}` === chosen);
   const tab = isServer ? undefined : serverTabs.find((one) => one === parts.at(-1));
   return { id: (tab === undefined ? parts : parts.slice(0, -1)).join('/'), tab };
 }

@@ -30,7 +30,7 @@ export function Targets({ place }: { readonly place: Place }): JSX.Element {
   return (
     <ListAndPane
       view="targets"
-      {...{ listing, place, idOf }}
+      {...{ listing, place }}
       none={
         <Empty
           title="No targets yet."
@@ -46,7 +46,7 @@ export function Targets({ place }: { readonly place: Place }): JSX.Element {
         </Empty>
       }
       unchosen={<Empty title="Choose a target">Its state and what has not arrived there are shown here.</Empty>}
-      link={(row, isAt) => <TargetLink row={row} isAt={isAt} />}
+      link={(row) => <TargetLink row={row} />}
     >
       {(row) => (
         <>
@@ -58,21 +58,17 @@ export function Targets({ place }: { readonly place: Place }): JSX.Element {
   );
 }
 
-function idOf({ profile, name }: TargetRow): string {
-  return `${profile}/${name}`;
-}
-
-function TargetLink({ row, isAt }: { readonly row: TargetRow; readonly isAt: boolean }): JSX.Element {
+function TargetLink({ row }: { readonly row: TargetRow }): JSX.Element {
   const { state, account, waiting = 0 } = row;
   return (
-    <a class={isAt ? 'li at' : 'li'} href={hashOf('targets', idOf(row))} aria-current={isAt}>
+    <>
       <Mark standing={standingOfState(state)} />
       <span class="a cut">{titleOf(row)}</span>
       <span class="c">{sentenceCase(formatWord(state))}</span>
       <span />
       <span class="b cut">{withCode(ownReason(row) ?? account ?? '')}</span>
       <span class="c num">{waiting === 0 ? '' : `${waiting.toLocaleString('en')} waiting`}</span>
-    </a>
+    </>
   );
 }
 
