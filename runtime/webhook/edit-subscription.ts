@@ -1,15 +1,20 @@
 /**
- * Changes keys of a subscription's record, which is checked by the rules of routes before it is written.
+ * Changes keys of a subscription's record, which is checked by the rules of routes before it is written: for a person, and
+ * for a handshake that brings the secret.
  * @see SUB-1, SUB-2 and SRC-3 in docs/specification.md
  */
 
 import type { LoadedHome } from '../../actors/config/load-config.ts';
+import type { Logger } from '../../actors/ports.ts';
+import { causeOf } from '../../machines/base/fault.ts';
 import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { hasPublicSecret } from '../../machines/config/read-signature.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { editSubscriptions, readSubscription } from '../../machines/config/subscription.ts';
+import { handshakeCode } from '../../machines/webhook/handshake.ts';
 import { Refusal } from '../control/contract/refusal.ts';
+import type { RequestPorts } from './requests.ts';
 import { subscriptionContext } from './route-sources.ts';
 import type { RouteSources } from './route-table.ts';
 
@@ -61,4 +66,30 @@ export async function editSubscription(
   if (refused !== undefined) throw refused;
   if (!updated.ok) throw new Refusal(updated.fault.code, updated.fault.message);
   return isChanged;
+}
+
+interface LearnKeyPorts {
+  readonly home: () => LoadedHome;
+  readonly sources: () => RouteSources;
+  readonly log: Logger;
+}
+
+/** Makes the key that a handshake brought the secret of its subscription, if it also brought the code that is expected. */
+export function createLearnKey({ home, sources, log }: LearnKeyPorts): RequestPorts['learnKey'] {
+  return async (route, { key, query }) => {
+    const code = new URLSearchParams(query ?? '').get(handshakeCode);
+    try {
+      // The code on disk may have changed or been removed meanwhile: then the subscription has its secret.
+      const isLearnt = await editSubscription(
+        { home: home(), sources: sources() },
+        route,
+        ({ verify_token: wanted }) => (wanted === code ? { secret: key, verify_token: null } : undefined),
+      );
+      if (isLearnt) log.log('info', `route "${route.name}" has the secret that its sender sent`, { route: route.name });
+      return isLearnt;
+    } catch (thrown) {
+      log.log('error', `the secret of route "${route.name}" was not taken: ${causeOf(thrown)}`, { route: route.name });
+      return false;
+    }
+  };
 }

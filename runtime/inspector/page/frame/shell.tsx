@@ -17,7 +17,6 @@ import { guest } from '../data/session.ts';
 import { useMedia } from '../data/use-media.ts';
 import { openDialogs, Toast } from '../parts/toast.tsx';
 import { rowOf } from '../views.ts';
-import { ignoreDoubleClicks } from './double-clicks.ts';
 import { useSignOut } from './foot.tsx';
 import { listenToKeys } from './global-keys.ts';
 import { KeySheet } from './key-sheet.tsx';
@@ -133,6 +132,21 @@ function useApprovalNews(): void {
     }
     before.current = waiting;
   }, [waiting]);
+}
+
+/**
+ * Takes a double click on a button for one click, until the returned function is called. By the second, the first may have
+ * been answered, and the button works again: a job would be fired, a tool called or an event replayed twice.
+ */
+function ignoreDoubleClicks(): () => void {
+  const onClick = (event: MouseEvent): void => {
+    // A click by a key has no number.
+    if (event.detail < 2 || !(event.target instanceof Element) || event.target.closest('button.btn') === null) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  addEventListener('click', onClick, { capture: true });
+  return () => removeEventListener('click', onClick, { capture: true });
 }
 
 /** For a button instead of a link, because the hash is the place. */
