@@ -12,6 +12,7 @@ import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { limitedInChat } from '../../../machines/dispatch/send-outcome.ts';
 import { createDescribedTarget, type Description } from './described-target.ts';
 import {
+  codes,
   optionOf,
   type PlatformTarget,
   rateLimited,
@@ -56,21 +57,15 @@ const robot: Description = {
   code: ({ errcode }) => errcode,
   meanings: {
     [-1]: 'transient',
-    300001: 'auth',
-    300005: 'auth',
-    400101: 'auth',
+    ...codes('auth', 300001, 300005, 400101, 400106),
     400102: { refusal: 'auth', because: 'the robot is switched off' },
-    400106: 'auth',
     310000: {
       refusal: 'forbidden',
       because: 'the robot’s security settings refuse the message: its signature, its keywords or the gateway’s address',
     },
     400013: { refusal: 'notFound', because: 'the group was dissolved' },
     460101: 'tooLong',
-    130101: 'rateLimited',
-    410100: 'rateLimited',
-    90018: 'rateLimited',
-    90030: 'rateLimited',
+    ...codes('rateLimited', 130101, 410100, 90018, 90030),
   },
   otherwiseMs: robotPauseMs,
 };

@@ -6,7 +6,7 @@
  */
 
 import type { Description } from './described-target.ts';
-import { placeProblemOf, refusedAs, saying, wordOf } from './platform-target.ts';
+import { codes, placeProblemOf, refusedAs, saying, wordOf } from './platform-target.ts';
 
 const snowflake = /^\d{15,21}$/;
 /** The format that the platform requires; its proxy refuses others. */
@@ -51,28 +51,14 @@ export const discord: Description = {
   code: ({ code }, status) => (status < 300 || status === 401 ? undefined : code),
   /** @see https://discord.com/developers/docs/topics/opcodes-and-status-codes#json */
   meanings: {
-    10003: 'notFound',
-    10004: 'notFound',
-    10008: 'notFound',
-    10013: 'notFound',
-    20016: 'rateLimited',
-    20028: 'rateLimited',
-    40001: 'auth',
-    40002: 'auth',
-    40003: 'rateLimited',
-    40004: 'transient',
+    ...codes('notFound', 10003, 10004, 10008, 10013, 50008, 50024),
+    ...codes('rateLimited', 20016, 20028, 40003, 40062),
+    ...codes('auth', 40001, 40002),
+    ...codes('transient', 40004, 130000),
     40005: 'tooLong',
-    40062: 'rateLimited',
     40333: { refusal: 'forbidden', because: 'the platform’s proxy blocks this gateway’s address' },
-    50001: 'forbidden',
+    ...codes('forbidden', 50001, 50009, 50013, 160002, 160005),
     50007: { refusal: 'forbidden', because: 'the user takes no direct messages from this bot' },
-    50008: 'notFound',
-    50009: 'forbidden',
-    50013: 'forbidden',
-    50024: 'notFound',
-    130000: 'transient',
-    160002: 'forbidden',
-    160005: 'forbidden',
     200000: { refusal: 'permanent', because: 'the server’s moderation blocked the message' },
     240000: { refusal: 'permanent', because: 'the platform’s link filter blocked the message' },
   },

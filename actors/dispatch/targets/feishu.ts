@@ -8,7 +8,7 @@
 import { lookUp } from '../../../machines/base/json.ts';
 import { withoutTags } from '../../../machines/dispatch/inert-text.ts';
 import type { Description } from './described-target.ts';
-import { wordOf } from './platform-target.ts';
+import { codes, wordOf } from './platform-target.ts';
 
 const uuidLifetimeMs = 3_600_000;
 const tokenCodes: ReadonlySet<unknown> = new Set([99991661, 99991663, 99991664, 99991665, 99991668, 99991671]);
@@ -58,28 +58,15 @@ export const feishu: Description = {
   },
   code: ({ code }) => (typeof code === 'number' && code !== 0 ? code : undefined),
   meanings: {
-    10003: 'auth',
-    10012: 'auth',
-    10014: 'auth',
-    10015: 'auth',
+    ...codes('auth', 10003, 10012, 10014, 10015),
     99991672: { refusal: 'forbidden', because: 'the app lacks the permission im:message:send_as_bot' },
-    99991400: 'rateLimited',
-    11232: 'rateLimited',
-    11233: 'rateLimited',
-    230020: 'rateLimited',
+    ...codes('rateLimited', 99991400, 11232, 11233, 230020),
     230002: { refusal: 'forbidden', because: 'the bot is not in the group; add it there' },
     230006: { refusal: 'forbidden', because: 'the app’s bot ability is not switched on' },
     230013: { refusal: 'forbidden', because: 'the user is outside the bot’s availability' },
-    230018: 'forbidden',
-    230027: 'forbidden',
-    230035: 'forbidden',
-    230038: 'forbidden',
+    ...codes('forbidden', 230018, 230027, 230035, 230038),
     230053: { refusal: 'forbidden', because: 'the user has stopped messages of this bot' },
-    230011: 'notFound',
-    230019: 'notFound',
-    230029: 'notFound',
-    230034: 'notFound',
-    230110: 'notFound',
+    ...codes('notFound', 230011, 230019, 230029, 230034, 230110),
     230025: 'tooLong',
     230049: 'unknown',
     // A wrapper around a cause that is given only as text.

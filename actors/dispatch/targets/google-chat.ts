@@ -10,7 +10,7 @@ import { objectAt } from '../../../machines/base/json.ts';
 import { withSingleStars } from '../../../machines/dispatch/chat-markup.ts';
 import { withoutTags } from '../../../machines/dispatch/inert-text.ts';
 import type { Description } from './described-target.ts';
-import { wordOf } from './platform-target.ts';
+import { codes, wordOf } from './platform-target.ts';
 
 export const googleChat: Description = {
   name: 'google_chat',
@@ -39,7 +39,6 @@ export const googleChat: Description = {
     NOT_FOUND: 'notFound',
     RESOURCE_EXHAUSTED: 'rateLimited',
     UNAVAILABLE: 'transient',
-    INTERNAL: 'unknown',
-    DEADLINE_EXCEEDED: 'unknown',
+    ...codes('unknown', 'INTERNAL', 'DEADLINE_EXCEEDED'),
   },
 };

@@ -7,7 +7,7 @@
 
 import { type SendOutcome, transient } from '../../../machines/dispatch/send-outcome.ts';
 import { bearer, type Context, type Description } from './described-target.ts';
-import { wordOf } from './platform-target.ts';
+import { codes, wordOf } from './platform-target.ts';
 
 const api = '/_matrix/client/v3';
 /** Homeservers do not document how long they keep transaction ids; none is known to keep them for less than this. */
@@ -49,15 +49,14 @@ export const matrix: Description = {
   },
   code: ({ errcode }, status) => (status < 300 ? undefined : errcode),
   meanings: {
-    M_UNKNOWN_TOKEN: 'auth',
-    M_MISSING_TOKEN: 'auth',
-    M_USER_DEACTIVATED: 'auth',
-    M_USER_LOCKED: 'auth',
-    M_USER_SUSPENDED: 'auth',
-    M_FORBIDDEN: 'forbidden',
-    M_GUEST_ACCESS_FORBIDDEN: 'forbidden',
-    M_CONSENT_NOT_GIVEN: 'forbidden',
-    M_RESOURCE_LIMIT_EXCEEDED: 'forbidden',
+    ...codes('auth', 'M_UNKNOWN_TOKEN', 'M_MISSING_TOKEN', 'M_USER_DEACTIVATED', 'M_USER_LOCKED', 'M_USER_SUSPENDED'),
+    ...codes(
+      'forbidden',
+      'M_FORBIDDEN',
+      'M_GUEST_ACCESS_FORBIDDEN',
+      'M_CONSENT_NOT_GIVEN',
+      'M_RESOURCE_LIMIT_EXCEEDED',
+    ),
     M_NOT_FOUND: 'notFound',
     M_TOO_LARGE: 'tooLong',
     M_LIMIT_EXCEEDED: 'rateLimited',

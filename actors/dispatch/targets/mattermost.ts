@@ -6,7 +6,7 @@
 
 import { withoutMentions } from '../../../machines/dispatch/inert-text.ts';
 import { bearer, type Description } from './described-target.ts';
-import { wordOf } from './platform-target.ts';
+import { codes, wordOf } from './platform-target.ts';
 
 const limit = { max: 16_383, unit: 'codePoints' } as const;
 /** `pendingPostIDsCacheTTL` in the server's app/post.go. */
@@ -32,20 +32,16 @@ export const mattermost: Description = {
   },
   code: ({ id }, status) => (status < 300 ? undefined : id),
   meanings: {
-    'api.context.session_expired.app_error': 'auth',
-    'api.context.invalid_token.app_error': 'auth',
-    'api.context.permissions.app_error': 'forbidden',
+    ...codes('auth', 'api.context.session_expired.app_error', 'api.context.invalid_token.app_error'),
+    ...codes('forbidden', 'api.context.permissions.app_error', 'api.post.create_post.town_square_read_only'),
     'api.post.create_post.can_not_post_to_deleted.error': { refusal: 'forbidden', because: 'the channel is archived' },
-    'api.post.create_post.town_square_read_only': 'forbidden',
-    'app.channel.get.existing.app_error': 'notFound',
-    'store.sql_channel.get.existing.app_error': 'notFound',
+    ...codes('notFound', 'app.channel.get.existing.app_error', 'store.sql_channel.get.existing.app_error'),
     'api.post.create_post.root_id.app_error': { refusal: 'notFound', because: 'the platform does not know the thread' },
     'api.post.create_post.channel_root_id.app_error': {
       refusal: 'notFound',
       because: 'the thread is in another channel',
     },
-    'model.post.is_valid.message_length.app_error': 'tooLong',
-    'model.post.is_valid.msg.app_error': 'tooLong',
+    ...codes('tooLong', 'model.post.is_valid.message_length.app_error', 'model.post.is_valid.msg.app_error'),
     // The same post is still being written.
     'api.post.deduplicate_create_post.pending': 'unknown',
   },

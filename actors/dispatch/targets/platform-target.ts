@@ -216,6 +216,14 @@ export type CodeMeaning =
   | 'unknown'
   | { readonly refusal: RefusalClass; readonly because: string };
 
+/** The codes that have one meaning, as a part of a table of meanings. */
+export function codes(
+  meaning: CodeMeaning,
+  ...alike: readonly (number | string)[]
+): Readonly<Record<string, CodeMeaning>> {
+  return Object.fromEntries(alike.map((code) => [code, meaning]));
+}
+
 interface CodeWords {
   readonly code: unknown;
   readonly meanings: Readonly<Record<string, CodeMeaning>>;

@@ -9,7 +9,7 @@ import { lookUp } from '../../../machines/base/json.ts';
 import { withEntities, withoutMentions, withoutTags } from '../../../machines/dispatch/inert-text.ts';
 import { refused } from '../../../machines/dispatch/send-outcome.ts';
 import type { Description } from './described-target.ts';
-import { type Message, refusedAs, saying, wordOf, wrongPlace } from './platform-target.ts';
+import { codes, type Message, refusedAs, saying, wordOf, wrongPlace } from './platform-target.ts';
 
 const repliesLifetimeMs = 300_000;
 /** Answers that one message may have. */
@@ -80,42 +80,18 @@ export const qqbot: Description = {
   },
   code: ({ code }) => (typeof code === 'number' && code !== 0 ? code : undefined),
   meanings: {
-    100007: 'auth',
-    100016: 'auth',
-    11251: 'auth',
-    11261: 'auth',
-    11275: 'auth',
-    11253: 'forbidden',
-    11254: 'forbidden',
-    11264: 'forbidden',
+    ...codes('auth', 100007, 100016, 11251, 11261, 11275),
+    ...codes('forbidden', 11253, 11254, 11264, 304031, 304046, 304048),
     11265: { refusal: 'forbidden', because: 'the platform has banned the bot' },
-    304031: 'forbidden',
-    304046: 'forbidden',
-    304048: 'forbidden',
-    304026: expired,
-    304027: expired,
-    40034024: expired,
+    ...codes(expired, 304026, 304027, 40034024),
     40034102: { refusal: 'forbidden', because: needsInbound },
-    10001: 'notFound',
-    10003: 'notFound',
-    10004: 'notFound',
-    304032: 'notFound',
-    304034: 'notFound',
-    1100104: 'notFound',
+    ...codes('notFound', 10001, 10003, 10004, 304032, 304034, 1100104),
     304003: { refusal: 'permanent', because: 'the text holds an address that is not on the bot’s list' },
     304025: { refusal: 'permanent', because: 'the platform’s filter blocked the text' },
     1100101: { refusal: 'permanent', because: 'the platform’s filter blocked the text' },
     1100103: { refusal: 'permanent', because: 'the platform’s filter blocked the text' },
-    22009: 'rateLimited',
-    20028: 'rateLimited',
-    304045: 'rateLimited',
-    304049: 'rateLimited',
-    304050: 'rateLimited',
-    1100100: 'rateLimited',
-    11242: 'transient',
-    11252: 'transient',
-    11263: 'transient',
-    1100300: 'transient',
+    ...codes('rateLimited', 22009, 20028, 304045, 304049, 304050, 1100100),
+    ...codes('transient', 11242, 11252, 11263, 1100300),
   },
   otherwiseMs: 60_000,
   judge: ({ status }, { code }) =>

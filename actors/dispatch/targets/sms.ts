@@ -8,7 +8,7 @@
 
 import type { VerifyOutcome } from '../../../machines/dispatch/send-outcome.ts';
 import type { Context, Description } from './described-target.ts';
-import { verifiedAs } from './platform-target.ts';
+import { codes, verifiedAs } from './platform-target.ts';
 
 const sender = { refusal: 'permanent', because: 'the provider refuses the sender; check platforms.sms.from' } as const;
 
@@ -58,35 +58,16 @@ export const sms: Description = {
   code: ({ code, error_code }, status) => (status < 300 ? (error_code ?? undefined) : code),
   /** @see https://www.twilio.com/docs/api/errors */
   meanings: {
-    20003: 'auth',
-    20404: 'auth',
-    20005: 'auth',
-    20429: 'rateLimited',
-    14107: 'rateLimited',
-    30001: 'rateLimited',
-    21611: 'rateLimited',
-    20500: 'transient',
-    20503: 'transient',
-    21211: 'notFound',
-    21217: 'notFound',
-    21265: 'notFound',
-    21266: 'notFound',
-    21604: 'notFound',
-    21614: 'notFound',
+    ...codes('auth', 20003, 20404, 20005),
+    ...codes('rateLimited', 20429, 14107, 30001, 21611),
+    ...codes('transient', 20500, 20503),
+    ...codes('notFound', 21211, 21217, 21265, 21266, 21604, 21614),
     21408: { refusal: 'forbidden', because: 'the account may not write to that country; allow it with the provider' },
     21608: { refusal: 'forbidden', because: 'a trial account writes to verified numbers only' },
     21610: { refusal: 'forbidden', because: 'the recipient has opted out and must send START first' },
     21612: 'forbidden',
-    21212: sender,
-    21603: sender,
-    21606: sender,
-    21659: sender,
-    21660: sender,
-    21661: sender,
-    21703: sender,
+    ...codes(sender, 21212, 21603, 21606, 21659, 21660, 21661, 21703),
     21602: 'permanent',
-    21605: 'tooLong',
-    21617: 'tooLong',
-    21658: 'tooLong',
+    ...codes('tooLong', 21605, 21617, 21658),
   },
 };

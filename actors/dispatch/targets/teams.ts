@@ -10,6 +10,7 @@
 import { isJsonObject } from '../../../machines/base/json.ts';
 import { withoutTags, withoutTemplates } from '../../../machines/dispatch/inert-text.ts';
 import type { Description } from './described-target.ts';
+import { codes } from './platform-target.ts';
 
 export const teams: Description = {
   name: 'teams',
@@ -40,8 +41,7 @@ export const teams: Description = {
   verify: { unverifiable: 'the address of a workflow shows with the first message whether it is good' },
   code: ({ error }) => (isJsonObject(error) ? error.code : undefined),
   meanings: {
-    DirectApiAuthorizationRequired: 'auth',
-    AuthorizationFailed: 'auth',
+    ...codes('auth', 'DirectApiAuthorizationRequired', 'AuthorizationFailed'),
     WorkflowNotFound: 'notFound',
     WorkflowTriggerIsNotEnabled: { refusal: 'forbidden', because: 'the workflow is switched off' },
     RequestEntityTooLarge: 'tooLong',

@@ -10,7 +10,7 @@ import { type JsonObject, scalarText } from '../../../machines/base/json.ts';
 import type { PlatformSettings } from '../../../machines/config/settings.ts';
 import { withoutTags } from '../../../machines/dispatch/inert-text.ts';
 import { createDescribedTarget, type Description } from './described-target.ts';
-import { optionOf, type PlatformTarget, refusedAs, saying, type TargetPorts } from './platform-target.ts';
+import { codes, optionOf, type PlatformTarget, refusedAs, saying, type TargetPorts } from './platform-target.ts';
 
 const tokenCodes: ReadonlySet<unknown> = new Set([40014, 42001]);
 
@@ -26,27 +26,14 @@ const common = {
   /** @see https://developer.work.weixin.qq.com/document/path/90313 */
   meanings: {
     [-1]: 'transient',
-    40001: 'auth',
-    40013: 'auth',
-    40056: 'auth',
-    41001: 'auth',
-    41004: 'auth',
-    301002: 'auth',
+    ...codes('auth', 40001, 40013, 40056, 41001, 41004, 301002),
     60020: { refusal: 'auth', because: 'the app takes requests from trusted addresses only; add the gateway’s' },
     93000: { refusal: 'auth', because: 'the platform does not know the robot’s key' },
-    48002: 'forbidden',
-    60011: 'forbidden',
+    ...codes('forbidden', 48002, 60011),
     81013: { refusal: 'notFound', because: 'the app may write to none of the recipients, or there is none' },
-    40003: 'notFound',
-    60111: 'notFound',
-    86001: 'notFound',
-    86003: 'notFound',
-    86008: 'notFound',
-    40059: 'notFound',
+    ...codes('notFound', 40003, 60111, 86001, 86003, 86008, 40059, 46004),
     45002: 'tooLong',
-    45009: 'rateLimited',
-    45033: 'rateLimited',
-    46004: 'notFound',
+    ...codes('rateLimited', 45009, 45033),
   },
   otherwiseMs: 60_000,
   judge: ({ status }, { errcode, errmsg }) =>

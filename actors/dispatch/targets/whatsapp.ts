@@ -18,6 +18,7 @@ import {
 } from '../../../machines/dispatch/send-outcome.ts';
 import { bearer, type Context, createDescribedTarget, type Description } from './described-target.ts';
 import {
+  codes,
   optionOf,
   type PlatformTarget,
   rateLimited,
@@ -83,24 +84,12 @@ const cloud: Description = {
   // An error without a code is one too.
   code: ({ error }) => (isJsonObject(error) ? (error.code ?? '') : undefined),
   meanings: {
-    0: 'auth',
-    190: 'auth',
-    3: 'forbidden',
-    10: 'forbidden',
-    131005: 'forbidden',
+    ...codes('auth', 0, 190, 33, 133010),
+    ...codes('forbidden', 3, 10, 131005),
     131031: { refusal: 'forbidden', because: 'the platform has locked the business account' },
     368: { refusal: 'forbidden', because: 'the platform has restricted the business account' },
-    1: 'transient',
-    2: 'transient',
-    131000: 'transient',
-    131016: 'transient',
-    133004: 'transient',
-    4: 'rateLimited',
-    80007: 'rateLimited',
-    130429: 'rateLimited',
-    131048: 'rateLimited',
-    33: 'auth',
-    133010: 'auth',
+    ...codes('transient', 1, 2, 131000, 131016, 133004),
+    ...codes('rateLimited', 4, 80007, 130429, 131048),
     131026: { refusal: 'notFound', because: 'the recipient cannot be reached on the platform' },
     131021: { refusal: 'notFound', because: 'the recipient is the sender' },
     131030: { refusal: 'forbidden', because: 'a test number writes to listed recipients only' },
