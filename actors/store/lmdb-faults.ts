@@ -13,25 +13,12 @@ import { UnusableBinary } from '../pinned-binary.ts';
 type Trouble = 'journal-full' | 'journal-read-only' | 'journal-corrupt' | 'journal-version';
 
 /** LMDB's codes (`lmdb.h`), those of the operating system (`errno.h` of Linux) and Node's names for the latter. */
-const troubles: Readonly<Record<string, Trouble>> = {
-  '-30792': 'journal-full',
-  '-30793': 'journal-corrupt',
-  '-30794': 'journal-version',
-  '-30796': 'journal-corrupt',
-  '-30797': 'journal-corrupt',
-  1: 'journal-read-only',
-  13: 'journal-read-only',
-  27: 'journal-full',
-  28: 'journal-full',
-  30: 'journal-read-only',
-  122: 'journal-full',
-  EPERM: 'journal-read-only',
-  EACCES: 'journal-read-only',
-  EROFS: 'journal-read-only',
-  EFBIG: 'journal-full',
-  ENOSPC: 'journal-full',
-  EDQUOT: 'journal-full',
-};
+const troubles: readonly (readonly [Trouble, codes: readonly (number | string)[]])[] = [
+  ['journal-full', [-30792, 27, 28, 122, 'EFBIG', 'ENOSPC', 'EDQUOT']],
+  ['journal-read-only', [1, 13, 30, 'EPERM', 'EACCES', 'EROFS']],
+  ['journal-corrupt', [-30793, -30796, -30797]],
+  ['journal-version', [-30794]],
+];
 
 /** The fault of a store that could not be opened. */
 export function openFault(directory: string, thrown: unknown): Fault {
@@ -105,7 +92,7 @@ function aside(path: string): string {
 
 function troubleOf(thrown: unknown): Trouble | undefined {
   const code = String(codeOf(thrown));
-  return Object.hasOwn(troubles, code) ? troubles[code] : undefined;
+  return troubles.find(([, codes]) => codes.map(String).includes(code))?.[0];
 }
 
 function codeOf(thrown: unknown): unknown {

@@ -5,7 +5,7 @@
  * @see DLV-1, DLV-2 and DLV-5 in docs/specification.md
  */
 
-import type { LoadedHome, LoadedProfile } from '../../actors/config/load-config.ts';
+import type { LoadedProfile } from '../../actors/config/load-config.ts';
 import {
   createTarget,
   defaultGithubComment,
@@ -13,7 +13,6 @@ import {
   type TargetOwner,
 } from '../../actors/dispatch/deliver.ts';
 import type { PlatformTarget } from '../../actors/dispatch/targets/platform-target.ts';
-import type { Logger } from '../../actors/ports.ts';
 import { causeOf } from '../../machines/base/fault.ts';
 import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { defined } from '../../machines/base/json.ts';
@@ -29,21 +28,17 @@ import type {
   VerifyResult,
 } from '../../machines/dispatch/platform-connection.machine.ts';
 import type { SendOutcome } from '../../machines/dispatch/send-outcome.ts';
+import type { SharedPorts } from '../config/shared-ports.ts';
 import type { TargetRow } from '../control/contract/deliveries.ts';
 import { createRespawns } from '../system/respawns.ts';
 import { createTargetQueue, type TargetQueue } from './target-queue.ts';
 
-export interface LiveTargetsPorts {
-  readonly home: () => LoadedHome;
+export interface LiveTargetsPorts extends Pick<SharedPorts, 'home' | 'nowMs' | 'steadyMs' | 'log'> {
   /** Undefined while the pool does not run. */
   readonly pool: () => ChartPool<typeof platformConnectionMachine> | undefined;
   readonly targetPorts: TargetOwner['ports'];
   readonly wake: (callback: () => void, waitMs: number) => () => void;
-  readonly nowMs: () => number;
-  /** Milliseconds that only rise: for waits, which setting the clock must not change. */
-  readonly steadyMs: () => number;
   readonly random: () => number;
-  readonly log: Logger;
 }
 
 export interface LiveTarget {

@@ -41,12 +41,8 @@ export function wireJournal({ keeper, log, history }: JournalPorts) {
   });
 }
 
-interface SupervisorPorts {
-  readonly journal: AnyActorLogic;
-  readonly servers: AnyActorLogic;
-  readonly gateway: AnyActorLogic;
+interface SupervisorPorts extends Readonly<Record<'journal' | 'servers' | 'gateway' | 'reload', AnyActorLogic>> {
   readonly resumeWork: () => Promise<void>;
-  readonly reload: AnyActorLogic;
   /** Answers the requests of the reload that has ended. */
   readonly reloadEnded: (outcome: ReloadOutcome) => void;
   /** Refuses the pending reloads; without a reason, because the gateway stops. */
@@ -60,16 +56,14 @@ interface SupervisorPorts {
 }
 
 export function wireSupervisor(ports: SupervisorPorts) {
+  const { journal, servers, gateway, reload } = ports;
   return supervisorMachine.provide({
     actors: {
-      journal: ports.journal,
-      servers: ports.servers,
-      gateway: ports.gateway,
+      ...{ journal, servers, gateway, reload },
       resumeWork: fromPromise<undefined, undefined>(async () => {
         await ports.resumeWork();
         return undefined;
       }),
-      reload: ports.reload,
     },
     actions: {
       reportCrash: ({ event, self }) => {

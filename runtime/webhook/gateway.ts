@@ -10,13 +10,9 @@ import type { HttpServerKeeper } from '../http/http-server-keeper.ts';
 import { nextMove } from '../system/next-move.ts';
 import type { WorkPools } from '../system/work-pools.ts';
 
-interface GatewayPorts {
-  readonly requests: AnyActorLogic;
-  readonly groups: AnyActorLogic;
-  readonly runs: AnyActorLogic;
-  readonly deliveries: AnyActorLogic;
-  readonly platforms: AnyActorLogic;
-  readonly cronJobs: AnyActorLogic;
+type Pools = 'requests' | 'groups' | 'runs' | 'deliveries' | 'platforms' | 'cronJobs';
+
+interface GatewayPorts extends Readonly<Record<Pools, AnyActorLogic>> {
   /** Starts and stops the firing of cron jobs. */
   readonly schedule: { start(): void; stop(): void };
   readonly httpServers: HttpServerKeeper;
@@ -41,18 +37,13 @@ interface GatewayPorts {
 }
 
 export function wireGateway(ports: GatewayPorts) {
-  const { httpServers } = ports;
+  const { requests, groups, runs, deliveries, platforms, cronJobs, httpServers } = ports;
   /** Answers and runs in progress share one deadline. */
   let drainEndsAtMs = 0;
 
   return gatewayMachine.provide({
     actors: {
-      requests: ports.requests,
-      groups: ports.groups,
-      runs: ports.runs,
-      deliveries: ports.deliveries,
-      platforms: ports.platforms,
-      cronJobs: ports.cronJobs,
+      ...{ requests, groups, runs, deliveries, platforms, cronJobs },
       openHttpServer: fromPromise<GatewayContext, undefined>(({ signal }) => httpServers.open(signal)),
       moveHttpServer: fromPromise<GatewayContext, undefined>(({ signal }) => httpServers.move(signal)),
       closeHttpServer: fromPromise<undefined, undefined>(async ({ signal }) => {
