@@ -55,16 +55,18 @@ export function Kbd({ children }: { readonly children: string }): JSX.Element {
   return <kbd>{children}</kbd>;
 }
 
-/** Names and values below each other. */
+/** Names and values below each other, without those that have no value. */
 export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }): JSX.Element {
   return (
     <dl class="facts">
-      {facts.map(([name, value]) => (
-        <>
-          <dt key={name}>{name}</dt>
-          <dd>{value}</dd>
-        </>
-      ))}
+      {facts.map(([name, value]) =>
+        value === undefined ? null : (
+          <>
+            <dt key={name}>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ),
+      )}
     </dl>
   );
 }

@@ -25,7 +25,7 @@ export function DaemonPane(): JSX.Element | null {
               ['Memory', `${Math.round(memoryBytes / 1_048_576)} MB resident`],
               ['Longest pause', `${Math.round(lagMs)} ms in the last seconds`],
               ['Home', <code>{home}</code>],
-              ...(url === null ? [] : [['Webhooks at', <code>{url}</code>] as const]),
+              ['Webhooks at', url === null ? undefined : <code>{url}</code>],
             ]}
           />
         </div>

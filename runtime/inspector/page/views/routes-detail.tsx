@@ -260,14 +260,10 @@ function Acting({ route }: { readonly route: RouteDetail }): JSX.Element {
     cronJob !== undefined ? `Fires the job ${cronJob}` : deliverOnly ? 'Delivers the text' : 'Runs the agent';
   const facts: (readonly [string, ComponentChildren])[] = [
     ['Does', does],
-    ...(deliverOnly
-      ? []
-      : [['Tools', toolsets === undefined ? 'The default toolset' : toolsets.join(', ') || 'None'] as const]),
-    ...(skills.length === 0 ? [] : [['Skills', skills.join(', ')] as const]),
+    ['Tools', deliverOnly ? undefined : toolsets === undefined ? 'The default toolset' : toolsets.join(', ') || 'None'],
+    ['Skills', skills.length === 0 ? undefined : skills.join(', ')],
     ['Delivers to', formatTargets(deliver)],
-    ...(deliverOnly
-      ? []
-      : [['If a run fails', formatTargets(notified) || <span class="muted">No notice</span>] as const]),
+    ['If a run fails', deliverOnly ? undefined : formatTargets(notified) || <span class="muted">No notice</span>],
   ];
   return (
     <Panel title="Acting">

@@ -97,18 +97,15 @@ function TargetHead({ row }: { readonly row: TargetRow }): JSX.Element {
       <Why standing={standing} why={ownReason(row)} />
       <Facts
         facts={[
-          ...(row.account === undefined ? [] : [['Account', row.account] as const]),
-          ...(row.home_channel === undefined ? [] : [['Home channel', row.home_channel] as const]),
-          ...(row.profile === 'default' ? [] : [['Profile', row.profile] as const]),
+          ['Account', row.account],
+          ['Home channel', row.home_channel],
+          ['Profile', row.profile === 'default' ? undefined : row.profile],
           ['Waiting', (row.waiting ?? 0).toLocaleString('en')],
-          ...(row.paused_until === undefined
-            ? []
-            : [
-                [
-                  'Paused',
-                  `resumes in ${formatCountdown(Date.parse(row.paused_until) - now)}: ${row.pause_reason ?? ''}`,
-                ] as const,
-              ]),
+          [
+            'Paused',
+            row.paused_until &&
+              `resumes in ${formatCountdown(Date.parse(row.paused_until) - now)}: ${row.pause_reason ?? ''}`,
+          ],
         ]}
       />
     </>
