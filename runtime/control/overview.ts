@@ -68,108 +68,11 @@ interface Watched {
 
 export function createOverview(ports: OverviewPorts): OverviewService {
   const { nowMs } = ports;
+  const gather = createGathering(ports);
   const all = new Map<string, Watched>();
   let live:
     | { readonly failures: OpenFailures; elsewhere: readonly ApprovalRow[]; readonly close: () => void }
     | undefined;
-  const sources = new LRUCache<string, { readonly route: string; readonly event: string }>({ max: 1_000 });
-
-  /** The route and the event of a run, which never change. */
-  async function sourceOf(key: string, daemon: DaemonView) {
-    const known = sources.get(key);
-    if (known !== undefined) return known;
-    const run = await daemon.run(key);
-    if (run !== undefined) sources.set(key, { route: run.route, event: run.event });
-    return sources.get(key);
-  }
-
-  /**
-   * @param elsewhere the open questions of other gateways
-   * @param maxMs how long each reading of the history may take
-   */
-  async function gather(
-    { range, profile }: OverviewChoice,
-    failures: OpenFailures,
-    elsewhere: readonly ApprovalRow[],
-    maxMs?: number,
-  ): Promise<Overview> {
-    const { events } = ports;
-    const ofProfile = <Row extends { readonly profile: string }>(rows: readonly Row[]): readonly Row[] =>
-      profile === undefined ? rows : rows.filter((row) => row.profile === profile);
-    const host = ports.host();
-    const daemon = daemonOf(host);
-    const inForce = host.inForce?.();
-    const atMs = nowMs();
-    const sinceMs = atMs - rangeSpans[range];
-    const { all, routes: counted } = await events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile, maxMs);
-    const servers = ofProfile(daemon.mcp.list());
-    const targets = ofProfile(daemon.deliveryService.targets());
-    const sending = deliveriesLoad(ports.pools(), profile);
-    const groups = await failures.groups(profile);
-    const everyRoute = routesOf(inForce);
-    const routes = ofProfile(everyRoute);
-    const countOf = new Map(counted.map((one) => [routeKey(one.profile, one.route), one]));
-    const enabled = new Set(routes.filter((one) => one.enabled).map(({ profile, name }) => routeKey(profile, name)));
-    const profilesOf = new Map<string, number>();
-    for (const { name } of everyRoute) profilesOf.set(name, (profilesOf.get(name) ?? 0) + 1);
-    const failing = await failingRoutes(
-      { countRoutes: (one, of) => events.countRoutes(one, of, maxMs), deliveries: daemon.deliveries },
-      atMs,
-      profile,
-    );
-    const failingKeys = new Set(failing.map((one) => routeKey(one.profile, one.route)));
-    const needs = needsOf({
-      approvals: await Promise.all(
-        ofProfile([...daemon.mcp.approvals(), ...elsewhere]).map(async (row) => ({
-          ...row,
-          ...(row.run === undefined ? {} : await sourceOf(row.run, daemon)),
-        })),
-      ),
-      failures: groups,
-      routes: failing
-        .filter((one) => enabled.has(routeKey(one.profile, one.route)))
-        .map((one) => ({ ...one, isOfSeveral: (profilesOf.get(one.route) ?? 0) > 1 })),
-      servers,
-      targets,
-      held: ports.concurrency() === 0 ? 'all' : routes.filter((one) => one.enabled && holdOf(1, one) !== undefined),
-      faults: faultsOf(
-        { findings: [...(inForce?.problems ?? []), ...(inForce?.home.diagnostics ?? [])], status: daemon.status() },
-        profile,
-      ),
-    });
-    return ports.redact({
-      at: new Date(atMs).toISOString(),
-      range,
-      routeless: everyRoute.length === 0,
-      needs: { total: needs.length, rows: fewOfEach(needs, maxNeeds) },
-      events: all,
-      open: openCounts(ports, sending, profile),
-      routes: topOf(
-        routes.map((route) => {
-          const key = routeKey(route.profile, route.name);
-          return routeHealth(route, countOf.get(key), {
-            failing: failingKeys.has(key),
-            held: holdOf(ports.concurrency(), route) !== undefined,
-            retrying: sending.retrying.get(key) ?? 0,
-          });
-        }),
-      ),
-      servers: topOf(
-        servers.map((row) => serverHealth(row, ports.recent.calls.read(`${row.profile}/${row.name}`, sinceMs))),
-      ),
-      targets: topOf(
-        await Promise.all(
-          targets.map(async (row) =>
-            targetHealth(
-              row,
-              openAt(row.target, await failures.groups(row.profile)),
-              ports.recent.deliveries.read(`${row.profile}/${row.target}`, sinceMs),
-            ),
-          ),
-        ),
-      ),
-    });
-  }
 
   async function refresh(watched: Watched): Promise<void> {
     if (live === undefined) return;
@@ -255,6 +158,108 @@ export function createOverview(ports: OverviewPorts): OverviewService {
         live = undefined;
       };
     },
+  };
+}
+
+/** Returns a function that reads one overview. */
+function createGathering(ports: OverviewPorts) {
+  const sources = new LRUCache<string, { readonly route: string; readonly event: string }>({ max: 1_000 });
+
+  /** The route and the event of a run, which never change. */
+  async function sourceOf(key: string, daemon: DaemonView) {
+    const known = sources.get(key);
+    if (known !== undefined) return known;
+    const run = await daemon.run(key);
+    if (run !== undefined) sources.set(key, { route: run.route, event: run.event });
+    return sources.get(key);
+  }
+
+  /**
+   * @param elsewhere the open questions of other gateways
+   * @param maxMs how long each reading of the history may take
+   */
+  return async function gather(
+    { range, profile }: OverviewChoice,
+    failures: OpenFailures,
+    elsewhere: readonly ApprovalRow[],
+    maxMs?: number,
+  ): Promise<Overview> {
+    const { events } = ports;
+    const ofProfile = <Row extends { readonly profile: string }>(rows: readonly Row[]): readonly Row[] =>
+      profile === undefined ? rows : rows.filter((row) => row.profile === profile);
+    const host = ports.host();
+    const daemon = daemonOf(host);
+    const inForce = host.inForce?.();
+    const atMs = ports.nowMs();
+    const sinceMs = atMs - rangeSpans[range];
+    const { all, routes: counted } = await events.count(readRange(range, atMs) ?? { fromMs: sinceMs }, profile, maxMs);
+    const servers = ofProfile(daemon.mcp.list());
+    const targets = ofProfile(daemon.deliveryService.targets());
+    const sending = deliveriesLoad(ports.pools(), profile);
+    const groups = await failures.groups(profile);
+    const everyRoute = routesOf(inForce);
+    const routes = ofProfile(everyRoute);
+    const countOf = new Map(counted.map((one) => [routeKey(one.profile, one.route), one]));
+    const enabled = new Set(routes.filter((one) => one.enabled).map(({ profile, name }) => routeKey(profile, name)));
+    const profilesOf = new Map<string, number>();
+    for (const { name } of everyRoute) profilesOf.set(name, (profilesOf.get(name) ?? 0) + 1);
+    const failing = await failingRoutes(
+      { countRoutes: (one, of) => events.countRoutes(one, of, maxMs), deliveries: daemon.deliveries },
+      atMs,
+      profile,
+    );
+    const failingKeys = new Set(failing.map((one) => routeKey(one.profile, one.route)));
+    const needs = needsOf({
+      approvals: await Promise.all(
+        ofProfile([...daemon.mcp.approvals(), ...elsewhere]).map(async (row) => ({
+          ...row,
+          ...(row.run === undefined ? {} : await sourceOf(row.run, daemon)),
+        })),
+      ),
+      failures: groups,
+      routes: failing
+        .filter((one) => enabled.has(routeKey(one.profile, one.route)))
+        .map((one) => ({ ...one, isOfSeveral: (profilesOf.get(one.route) ?? 0) > 1 })),
+      servers,
+      targets,
+      held: ports.concurrency() === 0 ? 'all' : routes.filter((one) => one.enabled && holdOf(1, one) !== undefined),
+      faults: faultsOf(
+        { findings: [...(inForce?.problems ?? []), ...(inForce?.home.diagnostics ?? [])], status: daemon.status() },
+        profile,
+      ),
+    });
+    return ports.redact({
+      at: new Date(atMs).toISOString(),
+      range,
+      routeless: everyRoute.length === 0,
+      needs: { total: needs.length, rows: fewOfEach(needs, maxNeeds) },
+      events: all,
+      open: openCounts(ports, sending, profile),
+      routes: topOf(
+        routes.map((route) => {
+          const key = routeKey(route.profile, route.name);
+          return routeHealth(route, countOf.get(key), {
+            failing: failingKeys.has(key),
+            held: holdOf(ports.concurrency(), route) !== undefined,
+            retrying: sending.retrying.get(key) ?? 0,
+          });
+        }),
+      ),
+      servers: topOf(
+        servers.map((row) => serverHealth(row, ports.recent.calls.read(`${row.profile}/${row.name}`, sinceMs))),
+      ),
+      targets: topOf(
+        await Promise.all(
+          targets.map(async (row) =>
+            targetHealth(
+              row,
+              openAt(row.target, await failures.groups(row.profile)),
+              ports.recent.deliveries.read(`${row.profile}/${row.target}`, sinceMs),
+            ),
+          ),
+        ),
+      ),
+    });
   };
 }
 
