@@ -5,6 +5,7 @@
  */
 
 import type { EventRow, StepRow } from '../control/contract/wire.ts';
+import { createRing } from '../system/ring.ts';
 
 export interface History {
   nextSeq(): number;
@@ -40,24 +41,5 @@ export function createHistory(): History {
         .all()
         .filter((one) => one.actor === actor)
         .map(({ event }) => event),
-  };
-}
-
-interface Ring<Item> {
-  push(item: Item): void;
-  /** Oldest first. */
-  all(): Item[];
-}
-
-function createRing<Item>(size: number): Ring<Item> {
-  const held: Item[] = [];
-  let next = 0;
-  return {
-    push(item) {
-      if (held.length < size) held.push(item);
-      else held[next] = item;
-      next = (next + 1) % size;
-    },
-    all: () => (held.length < size ? [...held] : [...held.slice(next), ...held.slice(0, next)]),
   };
 }

@@ -9,6 +9,7 @@ import { cut, type Json, stringify } from '../../machines/base/json.ts';
 import type { CallOutput } from '../../machines/mcp/tool-call.machine.ts';
 import type { ServerCall } from '../control/contract/servers.ts';
 import type { Redactor } from '../observe/redact.ts';
+import { createRing, type Ring } from '../system/ring.ts';
 import type { CallQuestion, LiveCall } from './calls.ts';
 import { connectionKey } from './sessions.ts';
 
@@ -44,41 +45,23 @@ const maxOfServer = 200;
 const maxShownLength = 1_000;
 
 export function createCallMemory(): CallMemory {
-  const ofRuns = createRing(maxOfRuns);
-  const byServer = new Map<string, Ring>();
+  const ofRuns = createRing<CallMemo>(maxOfRuns);
+  const byServer = new Map<string, Ring<CallMemo>>();
   return {
     keep(memo) {
-      if (memo.run !== undefined) ofRuns.add(memo);
+      if (memo.run !== undefined) ofRuns.push(memo);
       // An unknown tool has no server.
       if (memo.server === '') return;
-      getOrMake(byServer, connectionKey(memo.profile, memo.server), () => createRing(maxOfServer)).add(memo);
+      getOrMake(byServer, connectionKey(memo.profile, memo.server), () => createRing(maxOfServer)).push(memo);
     },
     ofRun: (run) =>
-      ofRuns.all.filter((call) => call.run === run).sort((one, other) => one.startedAtMs - other.startedAtMs),
+      ofRuns
+        .all()
+        .filter((call) => call.run === run)
+        .sort((one, other) => one.startedAtMs - other.startedAtMs),
     ofServer: (profile, server) =>
-      [...(byServer.get(connectionKey(profile, server))?.all ?? [])].sort(
-        (one, other) => other.endedAtMs - one.endedAtMs,
-      ),
+      (byServer.get(connectionKey(profile, server))?.all() ?? []).sort((one, other) => other.endedAtMs - one.endedAtMs),
     forget: (profile, server) => void byServer.delete(connectionKey(profile, server)),
-  };
-}
-
-interface Ring {
-  add(memo: CallMemo): void;
-  /** Unordered. */
-  readonly all: readonly CallMemo[];
-}
-
-function createRing(max: number): Ring {
-  const all: CallMemo[] = [];
-  let next = 0;
-  return {
-    all,
-    add(memo) {
-      if (all.length < max) all.push(memo);
-      else all[next] = memo;
-      next = (next + 1) % max;
-    },
   };
 }
 
