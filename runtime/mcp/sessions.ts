@@ -121,17 +121,8 @@ interface Row {
 
 export function createSessions(ports: SessionsPorts): Sessions {
   const rows = new Map<string, Row>();
-  /** Keyed by the settings, because another address may be another server. */
-  const handshakes = new WeakMap<ServerSettings, Handshake>();
-  /**
-   * Those whose last start took too long. Where the registry cannot be reached, npx asks it for more than a minute before it
-   * starts what is installed, so the next start prefers that.
-   */
-  const slow = new WeakSet<ServerSettings>();
   const files = createServerFiles(ports);
-  const inUse = new Set<Credentials>();
-  const busyMs = ports.busyMs ?? (() => performance.eventLoopUtilization().active);
-  const starts = createStartSlots(maxStarts, ports.isAwaited);
+  const attempts = createAttempts(ports, files, { rowOf, lose });
 
   function rowOf(key: string): Row {
     return getOrMake(rows, key, () => ({
@@ -141,6 +132,98 @@ export function createSessions(ports: SessionsPorts): Sessions {
       leaving: new Set(),
     }));
   }
+
+  function lose(key: string, how: Loss, session?: Session): void {
+    const row = rowOf(key);
+    if (row.live === undefined || (session ?? row.live.session) !== row.live.session) return;
+    const { number, session: gone } = row.live;
+    row.live = undefined;
+    row.leaving.add(gone);
+    // The connection is notified first: calls that end with the session query its state.
+    if (how.kind === 'expired') ports.send(key, { type: 'session.expired', session: number });
+    else ports.send(key, { type: 'session.closed', session: number, why: how.why, chance: ports.random() });
+    void gone.retire().then(() => row.leaving.delete(gone));
+  }
+
+  /** Runs after the attempt and the close in progress, so that nothing of either is left. */
+  function close(key: string, why?: string): Promise<void> {
+    const row = rowOf(key);
+    const settled = Promise.all([row.opening, row.closing])
+      .then(() => {
+        const { live } = row;
+        row.live = undefined;
+        const others = [...row.leaving];
+        row.leaving.clear();
+        return Promise.all([live?.session.close(why), ...others.map((each) => each.close())]);
+      })
+      .then(() => {
+        if (row.closing === settled) row.closing = undefined;
+      });
+    row.closing = settled;
+    return settled;
+  }
+
+  return {
+    connect(input, signal) {
+      const row = rowOf(connectionKey(input.profile, input.server));
+      const earlier = row.live;
+      row.live = undefined;
+      // A process may hold a lock or a port to its end. Over HTTP, the calls of an expired session may still end well.
+      const isProcess = ports.settings(input.profile, input.server)?.transport.kind === 'stdio';
+      const left = isProcess ? [...row.leaving] : [];
+      const closed = Promise.all([row.closing, earlier?.session.close(), ...left.map((each) => each.close())]);
+      const attempt = closed
+        .then(() => attempts.connect(input, signal))
+        .catch((thrown: unknown) => attempts.crashed(input, thrown));
+      const settled = attempt.finally(() => {
+        if (row.opening === settled) row.opening = undefined;
+      });
+      row.opening = settled;
+      return settled;
+    },
+    close: ({ profile, server, why }) => close(connectionKey(profile, server), why ?? undefined),
+    drop: (key) => void close(key, 'its connection crashed in the gateway'),
+    async closeAll() {
+      await Promise.all([...rows.keys()].map((key) => close(key, 'the gateway stops')));
+    },
+    get: (key) => rows.get(key)?.live?.session,
+    ping(key) {
+      const session = rows.get(key)?.live?.session;
+      void session?.ping().then((why) => {
+        if (why !== undefined) lose(key, { kind: 'broken', why }, session);
+      });
+    },
+    keepOffered(profile, server, list, rows) {
+      const settings = ports.settings(profile, server);
+      const isNew = ports.registry(profile).keepOffered(server, list, rows);
+      if (isNew && settings !== undefined) files.cacheListing(profile, settings);
+    },
+    lose,
+    forget: files.forget,
+    async closeFiles() {
+      await attempts.renewalsSettled();
+      await files.close();
+    },
+  };
+}
+
+interface Lives {
+  readonly rowOf: (key: string) => Row;
+  readonly lose: Sessions['lose'];
+}
+
+/** Connects one server once: takes its place and its slot, opens a session, and makes it the current one of its row. */
+function createAttempts(ports: SessionsPorts, files: ReturnType<typeof createServerFiles>, { rowOf, lose }: Lives) {
+  /** Keyed by the settings, because another address may be another server. */
+  const handshakes = new WeakMap<ServerSettings, Handshake>();
+  /**
+   * Those whose last start took too long. Where the registry cannot be reached, npx asks it for more than a minute before it
+   * starts what is installed, so the next start prefers that.
+   */
+  const slow = new WeakSet<ServerSettings>();
+  const inUse = new Set<Credentials>();
+  const busyMs = ports.busyMs ?? (() => performance.eventLoopUtilization().active);
+  const starts = createStartSlots(maxStarts, ports.isAwaited);
 
   async function connect(input: ConnectInput, signal: AbortSignal): Promise<ConnectVerdict> {
     const { profile, server, session: number } = input;
@@ -299,75 +382,11 @@ export function createSessions(ports: SessionsPorts): Sessions {
     return refused('retry', ports.redact(why));
   }
 
-  const lose: Sessions['lose'] = (key, how, session) => {
-    const row = rowOf(key);
-    if (row.live === undefined || (session ?? row.live.session) !== row.live.session) return;
-    const { number, session: gone } = row.live;
-    row.live = undefined;
-    row.leaving.add(gone);
-    // The connection is notified first: calls that end with the session query its state.
-    if (how.kind === 'expired') ports.send(key, { type: 'session.expired', session: number });
-    else ports.send(key, { type: 'session.closed', session: number, why: how.why, chance: ports.random() });
-    void gone.retire().then(() => row.leaving.delete(gone));
-  };
-
-  /** Runs after the attempt and the close in progress, so that nothing of either is left. */
-  function close(key: string, why?: string): Promise<void> {
-    const row = rowOf(key);
-    const settled = Promise.all([row.opening, row.closing])
-      .then(() => {
-        const { live } = row;
-        row.live = undefined;
-        const others = [...row.leaving];
-        row.leaving.clear();
-        return Promise.all([live?.session.close(why), ...others.map((each) => each.close())]);
-      })
-      .then(() => {
-        if (row.closing === settled) row.closing = undefined;
-      });
-    row.closing = settled;
-    return settled;
-  }
-
   return {
-    connect(input, signal) {
-      const row = rowOf(connectionKey(input.profile, input.server));
-      const earlier = row.live;
-      row.live = undefined;
-      // A process may hold a lock or a port to its end. Over HTTP, the calls of an expired session may still end well.
-      const isProcess = ports.settings(input.profile, input.server)?.transport.kind === 'stdio';
-      const left = isProcess ? [...row.leaving] : [];
-      const closed = Promise.all([row.closing, earlier?.session.close(), ...left.map((each) => each.close())]);
-      const attempt = closed.then(() => connect(input, signal)).catch((thrown: unknown) => crashed(input, thrown));
-      const settled = attempt.finally(() => {
-        if (row.opening === settled) row.opening = undefined;
-      });
-      row.opening = settled;
-      return settled;
-    },
-    close: ({ profile, server, why }) => close(connectionKey(profile, server), why ?? undefined),
-    drop: (key) => void close(key, 'its connection crashed in the gateway'),
-    async closeAll() {
-      await Promise.all([...rows.keys()].map((key) => close(key, 'the gateway stops')));
-    },
-    get: (key) => rows.get(key)?.live?.session,
-    ping(key) {
-      const session = rows.get(key)?.live?.session;
-      void session?.ping().then((why) => {
-        if (why !== undefined) lose(key, { kind: 'broken', why }, session);
-      });
-    },
-    keepOffered(profile, server, list, rows) {
-      const settings = ports.settings(profile, server);
-      const isNew = ports.registry(profile).keepOffered(server, list, rows);
-      if (isNew && settings !== undefined) files.cacheListing(profile, settings);
-    },
-    lose,
-    forget: files.forget,
-    async closeFiles() {
-      await Promise.all([...inUse].map(renewalsSettled));
-      await files.close();
-    },
+    connect,
+    crashed,
+    /** Resolves when all renewed tokens are written. */
+    renewalsSettled: () => Promise.all([...inUse].map(renewalsSettled)),
   };
 }
 
