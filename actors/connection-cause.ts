@@ -76,7 +76,7 @@ function isUnanswered(thrown: unknown): boolean {
   return false;
 }
 
-/** undici shows only in words that a proxy did not open the tunnel, or wants a login for a request without one. */
+/** undici shows only in words that a proxy did not open the tunnel, or requires a login. */
 const notOpened = /^(?:Proxy response|Proxy Authentication Required) \((\d{3})\)/;
 /** Behind a proxy, only the proxy is looked up and connected to. */
 const neverReached = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/;

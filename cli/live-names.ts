@@ -54,7 +54,7 @@ const sources: Readonly<Partial<Record<NameKind, Source>>> = {
   },
   approval: {
     method: 'approvals.list',
-    // Not the message: a server wrote it, and here nothing stands before it (SEC-7).
+    // Not the message: a server wrote it, and here no label precedes it (SEC-7).
     pick: (row) => named(row.id, `${String(row.server)} ${String(row.tool ?? row.kind)}`),
   },
 };

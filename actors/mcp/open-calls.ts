@@ -20,7 +20,7 @@ export interface AskingCall {
 export interface OpenCall extends AskingCall {
   /** Sends the call. Requests that arrive on a stream opened by it belong to the call. */
   run<Value>(send: () => Value): Value;
-  /** Aborts once the call is given up, and its requests with it. */
+  /** Aborts when the call is cancelled or times out, and ends its requests. */
   readonly signal: AbortSignal | undefined;
   end(): void;
 }

@@ -132,7 +132,7 @@ export function createSession(
   };
   client.onerror = (error) => {
     // The SDK's SSE transport reconnects silently and never reports that the session is gone. Its other errors are about one
-    // request or one event. Of a stream that ends in order, it knows no reason.
+    // request or one event. It has no reason for a stream that ends in order.
     if (error instanceof SseError) {
       broken = error.message
         .replace(/^SSE error: undefined$/, 'its event stream has ended')

@@ -8,7 +8,7 @@ import type { Fault, Result } from '../../machines/base/fault.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Collection, MarkedCollection } from './journal.ts';
 
-/** The collections, and the first letter of their keys in an index; in Postgres it stands for the collection. */
+/** The collections, and the first letter of their keys in an index; in Postgres it names the collection. */
 export const letters = {
   events: 'e',
   runs: 'r',

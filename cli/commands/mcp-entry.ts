@@ -57,7 +57,7 @@ export async function addServer(context: CommandContext): Promise<ExitCode> {
       asked = { ...asked, entry: { ...given, auth: 'oauth' } };
       report = await context.ask('mcp.test', asked);
     }
-    // A server that wants a login was reached, and a login needs the entry in the configuration.
+    // A server that requires a login was reached, and a login needs the entry in the configuration.
     if (report.needs_login === true) login = report.error;
     else if (!report.ok) {
       printReport(context, name, report);

@@ -30,7 +30,7 @@ const fromPage: Readonly<Record<string, JsonObject>> = {
 };
 
 const lines = 'application/x-ndjson';
-/** A page with more unread notifications is disconnected: it subscribes again and gets what stands then. */
+/** A page with more unread notifications is disconnected: it subscribes again and gets the current state. */
 const maxUnreadBytes = 4 * 1_048_576;
 
 /** Answers with one JSON-RPC message, preceded by its notifications if the page accepts lines. */

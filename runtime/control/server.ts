@@ -182,7 +182,7 @@ export async function listenAt(server: Server, path: string): Promise<void> {
   await listening;
 }
 
-/** A file system that knows no sockets answers with one of many codes, such as EIO or ENOTSUP. */
+/** A file system without sockets answers with one of many codes, such as EIO or ENOTSUP. */
 function refusedSocket(path: string, thrown: unknown): unknown {
   const { code, syscall } = thrown as NodeJS.ErrnoException;
   const isFolder = code === 'ERR_FS_EISDIR';

@@ -14,7 +14,7 @@ const mebibyte = 1_048_576;
 const leastBytes = 100 * mebibyte;
 const comfortableBytes = 1_024 * mebibyte;
 
-/** The network disks that Linux knows by these numbers; LMDB's header says that it must not be kept on one. */
+/** Network file systems by Linux's magic numbers; LMDB's header says that a store must not be on one. */
 const networkDisks: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -43,7 +43,7 @@ export async function checkStore(
   const journal = isNext ? undefined : home.main.settings.gateway.journal;
   if (journal === 'memory') return [good('the journal is kept in memory; it is gone at every stop')];
   const url = postgres?.url ?? '';
-  // The address may be in a variable that only the running gateway has; then the gateway alone knows its journal.
+  // The address may be in a variable that only the running gateway has; then only the gateway can say where its journal is.
   const isAsked = !examined.offline && (gateway === undefined || /^postgres/.test(url));
   const findings: Finding[] = journal === 'postgres' && isAsked ? [...(await checkDatabase(url))] : [];
   const isKnown = findings.some(({ level }) => level === 'wrong') || (journal === 'postgres' && gateway === undefined);

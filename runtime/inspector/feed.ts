@@ -174,7 +174,7 @@ export function createFeed(ports: FeedPorts): Feed {
 
   return {
     snapshot() {
-      // The viewer of this snapshot knows these actors, so their end is reported even within the present batch.
+      // This snapshot contains these actors, so their end is reported even within the present batch.
       born.clear();
       const { rows: actors, more } = rows.all(maxRows);
       return { at: nowMs(), actors, more, steps: history.latest(maxStepsInSnapshot), health: ports.health() };

@@ -357,7 +357,7 @@ function createAttempts(ports: SessionsPorts, files: ReturnType<typeof createSer
       profile,
       credentials: ports.credentials(profile),
       hasLog: true,
-      // Earlier runs of the gateway count too, because it may be started together with what stands before the server.
+      // Earlier runs of the gateway count too, because it may be started together with the proxy before the server.
       hasConnected: ports.registry(profile).listing(settings.name) !== undefined,
       nowMs: ports.nowMs,
     };

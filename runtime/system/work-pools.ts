@@ -39,7 +39,7 @@ interface OpenedListener {
 
 const poolNames = ['requests', 'groups', 'runs', 'deliveries'] as const;
 
-/** The pools of the gateway that stands under `root`. */
+/** The pools of the gateway under `root`. */
 export function createStandingPools(root: () => AnyActorRef, nowMs: () => number, listener: OpenedListener) {
   const absent = createWorkPools(handlesBy(absentPool), nowMs);
   let standing: WorkPools | undefined;

@@ -100,7 +100,7 @@ export async function httpRequest(call: HttpCall, signal: AbortSignal): Promise<
     // `fetch` rejects this answer also of a server that is no proxy.
     if (mine.status === 407 && !ofProxy)
       return refused('permanent', 'the answer is that of a proxy, which wants a login (HTTP 407); check api_base');
-    // A proxy that wants a login has not passed on what it was sent.
+    // A proxy that requires a login has not forwarded the request.
     return mine.written && !ofProxy
       ? unknownOutcome(`the request was sent, and then: ${why}`)
       : transient(`${hostOf(call.url)} was not reached: ${why}`);
