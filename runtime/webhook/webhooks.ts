@@ -67,7 +67,7 @@ const lastAnswersMs = 500;
 const bodyTimeoutMs = 10_000;
 
 export function assembleWebhooks(ports: WebhookPorts) {
-  const { home, servicesOf, redactor, compiling, metrics, tracing, steadyMs, every, log } = ports;
+  const { home, servicesOf, redactor, compiling, metrics, tracing, every, log } = ports;
   const traces = createEventTraces(tracing);
   const settings = () => home().main.settings;
   const nextId = createIds();
@@ -94,7 +94,7 @@ export function assembleWebhooks(ports: WebhookPorts) {
   const stopReading = every(reader.look, readMs);
   const routes = createRouteTable(sources);
   const decisions = createDecisions({
-    log,
+    ...ports,
     keeper,
     keptHeaders: (route, headers) => routes.compiled(route).keptHeaders(headers),
     redact: redactor.text,
@@ -102,8 +102,6 @@ export function assembleWebhooks(ports: WebhookPorts) {
       const definition = routes.named(profile, name);
       return definition === undefined ? [] : diagnoseRefusal(refused, definition);
     },
-    steadyMs,
-    every,
     isEachLogged: () => settings().log.events === 'all',
   });
   let isAbandoned = false;
@@ -214,6 +212,7 @@ export function assembleWebhooks(ports: WebhookPorts) {
     nowMs,
   });
   const gateway = wireGateway({
+    ...ports,
     ...work.gateway,
     cronJobs: cron.pool,
     schedule: cron.schedule,
@@ -225,8 +224,6 @@ export function assembleWebhooks(ports: WebhookPorts) {
     }),
     httpServers,
     nowMs,
-    steadyMs,
-    log,
     drainTimeoutMs: () => settings().gateway.drainTimeoutMs,
     answerGraceMs,
   });
