@@ -3,22 +3,18 @@
  * that wait for it get its outcome.
  */
 
-import type { Logger } from '../../actors/ports.ts';
 import type { DeliveryRecord, RunRecord } from '../../machines/webhook/record.ts';
-import type { Metrics } from '../observe/metrics.ts';
+import type { SharedPorts } from '../config/shared-ports.ts';
 import { countDelivery, countRun } from '../observe/metrics-counts.ts';
 import type { WorkPools } from '../system/work-pools.ts';
 import type { RecentEvents } from './recent-events.ts';
 import { logDelivery, logRun } from './work-log.ts';
 
-interface EndedPorts {
+interface EndedPorts extends Pick<SharedPorts, 'metrics' | 'nowMs' | 'log'> {
   readonly pools: () => WorkPools;
   readonly recent: RecentEvents;
   /** Frees the chat of a delivery. */
   readonly release: (record: DeliveryRecord) => void;
-  readonly metrics: Metrics;
-  readonly nowMs: () => number;
-  readonly log: Logger;
 }
 
 export function createEnded({ pools, recent, release, metrics, nowMs, log }: EndedPorts) {

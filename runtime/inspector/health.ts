@@ -10,16 +10,15 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { type ChartPool, isPool, poolHandle } from '../../machines/base/pool.ts';
 import type { platformConnectionMachine } from '../../machines/dispatch/platform-connection.machine.ts';
 import type { serverConnectionMachine } from '../../machines/mcp/server-connection.machine.ts';
+import type { SharedPorts } from '../config/shared-ports.ts';
 import type { Health, Readiness } from '../control/contract/wire.ts';
 import type { McpView } from '../mcp/view.ts';
-import type { Measured, Metrics } from '../observe/metrics.ts';
+import type { Measured } from '../observe/metrics.ts';
 import { poolUnder } from '../system/pools.ts';
 import { countActors } from './census.ts';
 
-interface HealthPorts {
-  readonly root: () => AnyActorRef;
+interface HealthPorts extends Pick<SharedPorts, 'root' | 'metrics' | 'nowMs'> {
   readonly mcp: McpView;
-  readonly metrics: Metrics;
   readonly keeper: Pick<JournalKeeper, 'leads' | 'place'>;
   /** Whether other gateways may use the journal too. */
   readonly isShared: boolean;
@@ -37,7 +36,6 @@ interface HealthPorts {
   readonly version: string;
   readonly home: string;
   readonly startedAtMs: number;
-  readonly nowMs: () => number;
 }
 
 /** The sampling interval; a shorter one would wake an idle process for nothing. */
