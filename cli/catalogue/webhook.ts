@@ -258,6 +258,33 @@ export const webhookRows: Rows = {
     see: ['webhook disable'],
     load: async () => (await webhook()).enableWebhook,
   },
+  'webhook hold <name:route>': {
+    help: 'Hold a route: its events are accepted, and its runs wait.',
+    flags: [profile, json],
+    about: [
+      'A route of config.yaml gets `held: true`, comments kept; a subscription likewise. Its events are accepted and kept, and no run of it begins until it is released, also across restarts. Runs in progress continue, and its `concurrency` stays as it is.',
+    ],
+    examples: [
+      ['webhook hold ci', 'while a model is down, or during a flood'],
+      ['webhook hold ci --json', 'with the number of runs that wait, for scripts'],
+    ],
+    exits: { 1: 'The route has deliver_only, so that it has no runs; or the change is written and not in force.' },
+    files: ['config.yaml', 'webhook_subscriptions.json'],
+    see: ['webhook release', 'webhook disable', 'docs/agent-runs.md'],
+    load: async () => (await webhook()).holdWebhook,
+  },
+  'webhook release <name:route>': {
+    help: 'Release a held route: the runs that wait begin.',
+    flags: [profile, json],
+    about: [
+      'Takes `held` out of the route or the subscription. A route that a limit of 0 holds (its own `concurrency`, or `agent.concurrency`) is released by raising that limit; the message says where it is.',
+    ],
+    examples: [['webhook release ci', 'let the runs that wait begin']],
+    exits: { 1: 'A limit of 0 still holds its runs; or the change is written and not in force.' },
+    files: ['config.yaml', 'webhook_subscriptions.json'],
+    see: ['webhook hold', 'runs cancel'],
+    load: async () => (await webhook()).releaseWebhook,
+  },
   'webhook remove <name:subscription>': {
     help: 'Remove a dynamic subscription.',
     flags: [profile],

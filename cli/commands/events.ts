@@ -74,14 +74,16 @@ export async function showEvent(context: CommandContext): Promise<ExitCode> {
   return ended.status === 'delivered' ? 0 : 1;
 }
 
-/** Waits until nothing of an event is under way; says each question that its run waits for. */
+/** Waits until nothing of an event is under way; says each question that its run waits for, and that it is held. */
 export async function endOfEvent(context: CommandContext, id: string): Promise<Result<'events.open'>> {
   for (let said: string | undefined; ; ) {
     const opened = await context.ask('events.open', { id });
     if (opened.ended !== undefined) return opened;
-    if (opened.question !== undefined && opened.question !== said)
-      context.out.complain(`The run waits for a person: \`agent approvals show ${opened.question}\`.\n`);
-    said = opened.question;
+    const { question, verdict } = opened;
+    const held = verdict.tone === 'needsUser' ? verdict.text : undefined;
+    const waits = question === undefined ? held : `The run waits for a person: \`agent approvals show ${question}\`.`;
+    if (waits !== undefined && waits !== said) context.out.complain(`${waits}\n`);
+    said = waits;
     await wait(pollMs);
   }
 }

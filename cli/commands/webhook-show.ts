@@ -25,6 +25,7 @@ function formatRoute({ out, gateway }: CommandContext, { definition: route, ...r
   const from = row.place ? `${row.place.file}${since}` : row.source === 'static' ? 'config.yaml' : undefined;
   const head = labelled(out, [
     ['URL', row.url],
+    ['Held', row.held && withHomeNamed(gateway, heldWords(row))],
     ['Problem', row.problem && withHomeNamed(gateway, row.problem)],
     ['About', row.description],
     ['Profile', row.profile === 'default' ? undefined : row.profile],
@@ -54,6 +55,12 @@ function formatRoute({ out, gateway }: CommandContext, { definition: route, ...r
   const title = route.deliverOnly ? 'Text' : 'Prompt';
   const text = prompt === undefined ? `\n${dim(out, title)}\nThe complete payload.\n` : titledText(out, title, prompt);
   return titled(out, row.name, row.enabled ? 'enabled' : 'disabled') + head + text;
+}
+
+function heldWords({ name, profile = defaultProfile, held }: Omit<RouteDetail, 'definition'>): string {
+  const release = `agent webhook release ${shellWord(name)}${profileOption(profile)}`;
+  const until = held === 'held' ? `until \`${release}\`` : `since ${held} is 0`;
+  return `events are accepted, and their runs wait ${until}`;
 }
 
 function verifying({ name, profile = defaultProfile, source }: Omit<RouteDetail, 'definition'>, count: number): string {

@@ -6,7 +6,7 @@ import { defaultProfile, profileOption } from '../../machines/base/names.ts';
 import { parseJson, readJson } from '../../machines/base/read-json.ts';
 import { quotedWord, shellWord } from '../../machines/base/shell-word.ts';
 import type { Source } from '../../machines/config/sources.ts';
-import type { ProviderWords, RouteRow } from '../../runtime/control/contract/routes.ts';
+import type { ProviderWords, RouteHeld, RouteRow } from '../../runtime/control/contract/routes.ts';
 import type { Result } from '../../runtime/control/contract.ts';
 import { connectGateway } from '../call.ts';
 import {
@@ -23,6 +23,7 @@ import {
   textFlags,
   withHomeNamed,
 } from '../context.ts';
+import { counted } from '../labelled.ts';
 import { secretOf } from '../setup/answers.ts';
 import { bold, oneLine, plain, printJson, printJsonLine, show, table } from '../terminal.ts';
 
@@ -276,7 +277,7 @@ export async function editWebhook(context: CommandContext): Promise<ExitCode> {
 
 export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
   const rows = await context.ask('webhook.list', { brief: !hasFlag(context, 'json') });
-  const switched = rows.some(({ enabled }) => enabled === false);
+  const switched = rows.some(({ enabled, held }) => enabled === false || held !== undefined);
   const head = ['NAME', ...(switched ? ['STATE'] : []), 'EVENTS', 'DELIVER', 'URL', 'PROBLEM'];
   const cells = (row: RouteRow): string[] => [
     row.name,
@@ -297,9 +298,9 @@ export async function listWebhooks(context: CommandContext): Promise<ExitCode> {
 }
 
 /** An unusable route has no state. */
-function stateOf({ enabled }: RouteRow): string {
+function stateOf({ enabled, held }: RouteRow): string {
   if (enabled === undefined) return '';
-  return enabled ? 'enabled' : 'disabled';
+  return held === undefined ? (enabled ? 'enabled' : 'disabled') : 'held';
 }
 
 export async function removeWebhook(context: CommandContext): Promise<ExitCode> {
@@ -341,4 +342,32 @@ export async function enableWebhook(context: CommandContext): Promise<ExitCode> 
   const { name } = await context.ask('webhook.enable', routeChoice(context));
   context.out.print(`Enabled ${oneLine(name)}.\n`);
   return 0;
+}
+
+export const holdWebhook = holding('webhook.hold', ({ unchanged, waiting = 0 }, name, release) => {
+  const runs = waiting === 0 ? '' : ` ${counted(waiting, 'run')} ${waiting === 1 ? 'waits' : 'wait'} now.`;
+  return unchanged
+    ? `${name} is held already; \`${release}\` releases it.${runs}`
+    : `Held ${name}: its events are accepted, and its runs wait until \`${release}\`.${runs}`;
+});
+
+export const releaseWebhook = holding('webhook.release', ({ unchanged, waiting = 0, held_by: by }, name) => {
+  if (unchanged) return `${name} is not held.`;
+  if (waiting === 0 || by !== undefined) return `Released ${name}.`;
+  return `Released ${name}: ${counted(waiting, 'run')} that waited ${waiting === 1 ? 'begins' : 'begin'} as slots become free.`;
+});
+
+function holding(
+  method: 'webhook.hold' | 'webhook.release',
+  words: (held: RouteHeld, name: string, release: string) => string,
+) {
+  return async (context: CommandContext): Promise<ExitCode> => {
+    const held = await context.ask(method, routeChoice(context));
+    const { profile, held_by: by, not_in_force: why } = held;
+    const name = oneLine(held.name);
+    const release = `agent webhook release ${shellWord(name)}${profileOption(profile)}`;
+    show(context, held, () => `${withHomeNamed(context.gateway, words(held, name, release))}\n`);
+    if (why !== undefined) return refuse(context, `the change is written and not in force: ${oneLine(why)}`, 1);
+    return by === undefined ? 0 : refuse(context, `its runs still wait, held by ${by}, which is 0; raise it there`, 1);
+  };
 }

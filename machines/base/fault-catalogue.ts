@@ -32,6 +32,8 @@ export const faultCodes = [
   'reload-incomplete',
   'route-unknown',
   'route-ambiguous',
+  'route-runless',
+  'route-limited',
   'search-unreadable',
   'delivery-unknown',
   'delivery-ambiguous',

@@ -43,23 +43,38 @@ function hintOnTools({ servers, agent }: Pick<Settings, 'servers' | 'agent'>, ro
   return [`${run} without the tools of your servers; add toolsets: [agent-webhook, mcp-${server}] to lend them`];
 }
 
-/** The limit of 0 that holds all runs of a route, or of cron jobs if none is given; undefined if they may begin. */
-export function holdOf(ofAll: number, route?: Pick<Route, 'concurrency' | 'deliverOnly'>): string | undefined {
-  if (route?.deliverOnly === true) return undefined;
-  if (ofAll === 0) return 'agent.concurrency';
-  return route?.concurrency === 0 ? 'the concurrency of the route' : undefined;
+/** How many runs of a route there may be at once. */
+export function runLimitOf({
+  held,
+  concurrency = Number.POSITIVE_INFINITY,
+}: Pick<Route, 'held' | 'concurrency'>): number {
+  return held ? 0 : concurrency;
 }
 
-/** Runs that wait for a person to raise `concurrency`: of all routes, or of some. */
+/** The key that holds runs: `held: true` of a route, or a limit of 0. */
+export type Hold = 'agent.concurrency' | 'concurrency' | 'held';
+
+/** What holds all runs of a route, or of cron jobs if none is given; undefined if they may begin. */
+export function holdOf(ofAll: number, route?: Pick<Route, 'held' | 'concurrency' | 'deliverOnly'>): Hold | undefined {
+  if (route?.deliverOnly === true) return undefined;
+  if (ofAll === 0) return 'agent.concurrency';
+  if (route?.held) return 'held';
+  return route?.concurrency === 0 ? 'concurrency' : undefined;
+}
+
+/** Runs that wait for a person to release them or to raise `concurrency`: of all routes, or of some. */
 export function hintsOnHeld(profiles: Profiles): readonly string[] {
   if (profiles.get(defaultProfile)?.settings.agent.concurrency === 0)
     return ['agent.concurrency is 0: events are accepted, and their runs wait'];
-  const held = enabledRoutes(profiles)
-    .filter(({ route }) => holdOf(1, route) !== undefined)
-    .map(({ route }) => placeOf(route));
-  if (held.length === 0) return [];
-  const [of, its] = held.length === 1 ? ['route', 'its'] : ['routes', 'their'];
-  return [`concurrency of ${of} ${named(held)} is 0: events are accepted, and ${its} runs wait`];
+  const routes = enabledRoutes(profiles);
+  return (['held', 'concurrency'] as const).flatMap((hold) => {
+    const held = routes.filter(({ route }) => holdOf(1, route) === hold).map(({ route }) => placeOf(route));
+    if (held.length === 0) return [];
+    const [of, its, are] = held.length === 1 ? ['route', 'its', 'is'] : ['routes', 'their', 'are'];
+    const words = `${of} ${named(held)}`;
+    const why = hold === 'held' ? `${words} ${are} held` : `concurrency of ${words} is 0`;
+    return [`${why}: events are accepted, and ${its} runs wait`];
+  });
 }
 
 /**

@@ -278,11 +278,14 @@ function looseWindow({ coalesce }: Route): EntryFinding[] {
   return [{ path: ['coalesce'], message, code: 'coalesce-window' }];
 }
 
-/** A limit of runs, of which there are none: with 0 a person believes the deliveries to be held (DIS-3). */
-function looseConcurrency({ concurrency, deliverOnly }: Route): EntryFinding[] {
-  if (concurrency === undefined || !deliverOnly) return [];
-  const message = 'sets concurrency, which has no effect with deliver_only, since no agent runs; drop one of them';
-  return [{ path: ['concurrency'], message, code: 'concurrency-unused' }];
+/** A limit or a hold of runs, of which there are none: a person believes the deliveries to be held (DIS-3). */
+function looseConcurrency(route: Route): EntryFinding[] {
+  if (!route.deliverOnly) return [];
+  return (['concurrency', 'held'] as const).flatMap((key) => {
+    if (route[key] === undefined) return [];
+    const message = `sets ${key}, which has no effect with deliver_only, since no agent runs; drop one of them`;
+    return [{ path: [key], message, code: 'concurrency-unused' }];
+  });
 }
 
 function fieldsIn(held: Json, path: ConfigPath): EntryFinding[] {

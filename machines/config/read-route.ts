@@ -267,6 +267,7 @@ function routeOf(sketch: Sketch, source: Route['source'], profile: ProfileName):
     toolsets: read.toolsets,
     cronJob: cronJob === undefined ? undefined : String(cronJob),
     concurrency: read.concurrency,
+    held: read.held || undefined,
     body: read.body,
     description: read.description,
     createdAt: read.created_at,

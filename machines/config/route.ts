@@ -146,6 +146,11 @@ export const routeSchema = {
       minimum: 0,
       description: 'Runs of this route at the same time. With 0 its events are accepted and their runs wait.',
     },
+    held: {
+      type: 'boolean',
+      default: false,
+      description: 'Events are accepted and their runs wait, whatever concurrency says; `agent webhook hold` sets it.',
+    },
     description: { ...text, description: 'What the route is for; shown in lists.' },
     created_at: { ...text, description: 'When a subscription was made.' },
   },
@@ -208,6 +213,8 @@ export interface Route {
   readonly coalesce?: CoalesceSettings;
   /** Concurrent runs of this route; absent: only the global limit applies. */
   readonly concurrency?: number;
+  /** Its runs wait (DIS-3). */
+  readonly held?: true;
   readonly description?: string;
   readonly createdAt?: string;
 }

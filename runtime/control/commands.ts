@@ -11,7 +11,7 @@ import { inPieces } from '../../actors/in-pieces.ts';
 import { defined, isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import { readJson } from '../../machines/base/read-json.ts';
 import { timeMs } from '../../machines/base/since.ts';
-import { hintsOf } from '../../machines/config/hints.ts';
+import { hintsOf, holdOf } from '../../machines/config/hints.ts';
 import { homePaths } from '../../machines/config/profile.ts';
 import type { Route } from '../../machines/config/route.ts';
 import { configSchema } from '../../machines/config/schema.ts';
@@ -26,6 +26,7 @@ import { type SignedEvent, signEvent, signsByPrivateKey } from '../../machines/w
 import { signV2 } from '../../machines/webhook/signature.ts';
 import { createDocumentsInForce, type DocumentsInForceSettings } from '../config/documents-in-force.ts';
 import { learnSecrets, withLostFiles } from '../config/loaded-home.ts';
+import { heldWords } from '../inspector/event-verdict.ts';
 import { atTerminal, createAuditLog, readAudit } from '../observe/audit.ts';
 import { createRedactor } from '../observe/redact.ts';
 import { approvalCommands } from './approval-commands.ts';
@@ -217,7 +218,9 @@ async function testRoute(host: CommandHost, params: JsonObject): Promise<Result<
     body,
     headers,
   });
-  return { status: response.status, body: await response.text() };
+  const held = holdOf(routed.home.main.settings.agent.concurrency, route);
+  const note = response.status === 202 && held !== undefined ? { note: heldWords(held, route.name) } : {};
+  return { status: response.status, body: await response.text(), ...note };
 }
 
 function sampleEvent(

@@ -48,7 +48,7 @@ import type {
 import type { AuditRow, DatabaseShown, GatewayStatus, NodeRow } from './contract/gateway.ts';
 import type { ChangedJob, JobChoice, JobDetail, JobRow } from './contract/jobs.ts';
 import type { Overview } from './contract/overview.ts';
-import type { ProviderWords, RouteChoice, RouteDetail, RouteEnabled, RouteRow } from './contract/routes.ts';
+import type { ProviderWords, RouteChoice, RouteDetail, RouteEnabled, RouteHeld, RouteRow } from './contract/routes.ts';
 import type { RunDetail } from './contract/runs.ts';
 import type {
   Caller,
@@ -324,11 +324,13 @@ interface Contract {
     result: RouteDetail;
   };
   'webhook.enable': { params: RouteChoice; result: RouteEnabled };
+  'webhook.hold': { params: RouteChoice; result: RouteHeld };
   'webhook.list': {
     /** `brief`: without the state and the counts, for which the history is read. */
     params: { readonly brief?: boolean };
     result: readonly RouteRow[];
   };
+  'webhook.release': { params: RouteChoice; result: RouteHeld };
   'webhook.remove': { params: RouteChoice; result: { readonly removed: string } };
   'webhook.replay': {
     params: EventChoice & ById & ReplayEdit;

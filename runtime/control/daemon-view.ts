@@ -50,7 +50,16 @@ import { createEventView, type EventViewPorts } from './event-view.ts';
 import type { DaemonView } from './view.ts';
 
 /** The parts of the view that others provide as they are. */
-type Provided = 'chat' | 'configHistory' | 'cron' | 'mcp' | 'overview' | 'reload' | 'runCancels' | 'url';
+type Provided =
+  | 'applyRoutes'
+  | 'chat'
+  | 'configHistory'
+  | 'cron'
+  | 'mcp'
+  | 'overview'
+  | 'reload'
+  | 'runCancels'
+  | 'url';
 
 export interface ViewPorts extends Omit<EventViewPorts, 'find' | 'get' | 'runOf'>, Pick<DaemonView, Provided> {
   readonly root: AnyActorRef;
@@ -146,6 +155,7 @@ export function createDaemonView(ports: ViewPorts): DaemonView {
     }),
     stop: () => root.send({ type: 'daemon.stop' }),
     reload: ports.reload,
+    applyRoutes: ports.applyRoutes,
     url: ports.url,
 
     async deliveries(query) {

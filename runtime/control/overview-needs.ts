@@ -29,7 +29,7 @@ export interface NeedSources {
   readonly servers: readonly ServerRow[];
   readonly targets: readonly TargetRow[];
   /** Routes of which no run begins, or that none of all begins. */
-  readonly held: 'all' | readonly { readonly name: string; readonly profile: string }[];
+  readonly held: 'all' | readonly { readonly name: string; readonly profile: string; readonly held?: true }[];
   /** Findings of the configuration and faults of the gateway, the first one first. */
   readonly faults: readonly string[];
 }
@@ -197,12 +197,14 @@ const allHeld: Need = {
   action: { label: 'Open config', place: 'config' },
 };
 
-function heldNeed({ name, profile }: Exclude<NeedSources['held'], 'all'>[number]): Need {
+function heldNeed({ name, profile, held }: Exclude<NeedSources['held'], 'all'>[number]): Need {
   return {
     id: `held/${profile}/${name}`,
     kind: 'held',
     title: `No run of route ${name}${ofProfile(profile)} begins`,
-    reason: `Its concurrency ${whyHeld}`,
+    reason: held
+      ? 'It is held: events are accepted, and their runs wait until you release it'
+      : `Its concurrency ${whyHeld}`,
     action: { label: 'Open route', place: placeOf('routes', profile, name) },
   };
 }

@@ -1,5 +1,5 @@
 /**
- * The commands that show a route in full, disable and enable it, and edit a subscription. Part of the table of the
+ * The commands that show a route in full, disable, enable, hold and release it, and edit a subscription. Part of the table of the
  * control socket.
  * @see INS-4, SUB-1, SUB-4 and HOME-4 in docs/specification.md
  */
@@ -7,10 +7,11 @@
 import { editHome } from '../../actors/config/edit-home.ts';
 import { readText } from '../../actors/files.ts';
 import { inPieces } from '../../actors/in-pieces.ts';
-import { isJsonObject, type JsonObject } from '../../machines/base/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import type { ConfigPath } from '../../machines/config/document.ts';
 import { parsingConfig, valueIn } from '../../machines/config/edit.ts';
+import { holdOf } from '../../machines/config/hints.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { routesPath } from '../../machines/config/read-webhook.ts';
 import type { Route, RouteWithSecret } from '../../machines/config/route.ts';
@@ -22,11 +23,20 @@ import { editSubscription } from '../webhook/edit-subscription.ts';
 import type { CommandHost, Commands } from './command.ts';
 import { configFile, showConfig } from './config-view.ts';
 import { inForce, refuse } from './contract/refusal.ts';
-import type { RouteDetail } from './contract/routes.ts';
+import type { RouteDetail, RouteHeld } from './contract/routes.ts';
 import type { Result } from './contract.ts';
 import { askedRoute } from './event-choice.ts';
-import { askedRouteOf, checkCronJob, listRoutes, type RoutedHome, routedHomeOf, showRoute } from './home-view.ts';
+import {
+  askedRouteOf,
+  checkCronJob,
+  knownRouteOf,
+  listRoutes,
+  type RoutedHome,
+  routedHomeOf,
+  showRoute,
+} from './home-view.ts';
 import { routeStandings } from './route-standing.ts';
+import { applied } from './server-commands.ts';
 
 export const routeCommands = {
   'webhook.list': async (host, { brief }) => {
@@ -53,6 +63,8 @@ export const routeCommands = {
 
   'webhook.enable': (host, params) => setEnabled(host, params, true),
   'webhook.disable': (host, params) => setEnabled(host, params, false),
+  'webhook.hold': (host, params) => setHeld(host, params, true),
+  'webhook.release': (host, params) => setHeld(host, params, false),
   'webhook.edit': async (host, params) => {
     const { route } = askedRouteOf(routedHomeOf(host), askedRoute(params));
     if (route.source === 'static') {
@@ -105,7 +117,7 @@ async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): 
   const verifies = secret.kind === 'shared';
   const set = { set: true, ...(secret.kind === 'shared' && secret.older ? { older: secret.older.length } : {}) };
   if (route.source === 'dynamic') {
-    const file = `${route.profile === defaultProfile ? '' : `profiles/${route.profile}/`}webhook_subscriptions.json`;
+    const file = subscriptionsFile(route);
     return { place: { file }, secret: verifies ? { ...set, from: file } : { set: false } };
   }
   const found = await findRoute(route, host);
@@ -115,6 +127,10 @@ async function originOf({ route, secret }: RouteWithSecret, host: CommandHost): 
   if (!verifies) return { place, secret: { set: false } };
   const from = await secretOrigin(found, sourceOf(route.sender)?.secretKey ?? 'secret', host);
   return { place, secret: { ...set, from } };
+}
+
+function subscriptionsFile({ profile }: Route): string {
+  return `${profile === defaultProfile ? '' : `profiles/${profile}/`}webhook_subscriptions.json`;
 }
 
 /** If both are set, the first one counts. */
@@ -162,13 +178,83 @@ async function setEnabled(host: CommandHost, params: JsonObject, enabled: boolea
   const { route } = askedRouteOf(routedHomeOf(host), askedRoute(params));
   if (route.source === 'dynamic') await editSubscription(routedHomeOf(host), route, () => ({ enabled }));
   else {
-    const found = await findRoute(route, host);
-    if (found === undefined) return refuse('route-unknown', `config.yaml has no route "${route.name}" any more`);
-    const { home } = host.source;
-    const path = [...found.path, 'enabled'];
-    const changed = await editHome({ home, profile: found.profile }, () => [{ path, value: enabled }]);
-    if (changed.kind === 'unwritable') return refuse('config-unwritable', changed.why);
+    await editRoute(host, route, ['enabled', () => enabled]);
     await inForce(host.daemon?.reload());
   }
   return { name: route.name, profile: route.profile, enabled };
+}
+
+/**
+ * Holds or releases a route. Does not touch a limit of 0, which also holds its runs: it may be the limit of all, or be
+ * meant as one.
+ */
+async function setHeld(host: CommandHost, params: JsonObject, held: boolean): Promise<RouteHeld> {
+  const { route } = askedRouteOf(routedHomeOf(host), askedRoute(params));
+  const { name, profile } = route;
+  if (held && route.deliverOnly) {
+    const why = 'has deliver_only: no agent runs, and its deliveries cannot be held';
+    refuse('route-runless', `route "${name}" ${why}; \`agent webhook disable\` answers its senders 403`);
+  }
+  const isSo = (written: Json | undefined): boolean => (held ? written === true : !written);
+  let unwritten: Pick<RouteHeld, 'not_in_force'> = {};
+  // Those of a released route begin at once.
+  const waited = held ? undefined : await waitingRuns(host, route);
+  let isChanged: boolean;
+  let file = subscriptionsFile(route);
+  if (route.source === 'dynamic') {
+    const change = { held: held || null };
+    isChanged = await editSubscription(routedHomeOf(host), route, (before) => (isSo(before.held) ? undefined : change));
+    await host.daemon?.applyRoutes();
+  } else {
+    const edited = await editRoute(host, route, ['held', (before) => (isSo(before) ? before : held || undefined)]);
+    ({ isChanged, file } = edited);
+    unwritten = await applied(host);
+  }
+  const routed = routedHomeOf(host);
+  const { held: _, ...limits } = knownRouteOf(routed, { name, profile })?.route ?? route;
+  const limit = holdOf(routed.home.main.settings.agent.concurrency, limits);
+  const by = limit === 'concurrency' ? `concurrency of the route in ${file}` : `${limit} in config.yaml`;
+  if (!held && !isChanged && limit !== undefined)
+    refuse('route-limited', `route "${name}" is held by ${by}, which is 0; raise it there`);
+  const waiting = held ? await waitingRuns(host, route) : waited;
+  return {
+    name,
+    profile,
+    held,
+    ...(isChanged ? {} : { unchanged: true }),
+    ...defined({ held_by: held || limit === undefined ? undefined : by, waiting }),
+    ...unwritten,
+  };
+}
+
+/** @param edit a key of the route, and what it shall be, given what is written; undefined takes it out */
+async function editRoute(
+  host: CommandHost,
+  route: Route,
+  [key, next]: readonly [key: string, next: (before: Json | undefined) => Json | undefined],
+): Promise<{ readonly isChanged: boolean; readonly file: string }> {
+  const found = await findRoute(route, host);
+  const { profile, path: at } = found ?? { profile: route.profile, path: [] };
+  const path = [...at, key];
+  let isChanged = false;
+  // A file that is not YAML is refused as such.
+  const changed = await editHome<'absent'>({ home: host.source.home, profile }, (config) => {
+    if (found === undefined) return 'absent';
+    const before = valueIn(config, path);
+    const value = next(before);
+    isChanged = value !== before;
+    return isChanged ? [{ path, value }] : [];
+  });
+  if (changed.kind === 'unwritable') return refuse('config-unwritable', changed.why);
+  if (changed.kind === 'absent') refuse('route-unknown', `config.yaml has no route "${route.name}" any more`);
+  return { isChanged, file: configFile(profile) };
+}
+
+/** Undefined where no gateway runs and the journal cannot be read. */
+async function waitingRuns({ daemon, source }: CommandHost, route: Route): Promise<number | undefined> {
+  const of = { route: route.name, profile: route.profile };
+  if (daemon !== undefined) return daemon.waiting(of);
+  const { askKeptRuns } = await import('./kept-runs.ts');
+  const unheard = (): void => {};
+  return askKeptRuns(source, unheard, (runs) => runs.waiting(of)).catch(() => undefined);
 }

@@ -1,6 +1,7 @@
 /** The interface of a running daemon for the commands: plain JSON in and out. The composition root provides it. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { Hold } from '../../machines/config/hints.ts';
 import type { Answer } from '../../machines/config/sources.ts';
 import type { RefusedRequest } from '../../machines/webhook/diagnose-refusal.ts';
 import type { EventRecord } from '../../machines/webhook/record.ts';
@@ -32,8 +33,8 @@ interface OpenOptions {
   readonly whole?: boolean;
   /** The response that the provider of a route reads instead of the usual body. */
   readonly answerOf?: (event: Pick<EventRecord, 'route' | 'profile'>) => Answer | undefined;
-  /** The limit of 0 that holds the runs of a route. */
-  readonly heldBy?: (event: Pick<EventRecord, 'route' | 'profile'>) => string | undefined;
+  /** What holds the runs of a route. */
+  readonly heldBy?: (event: Pick<EventRecord, 'route' | 'profile'>) => Hold | undefined;
 }
 
 export interface EventView {
@@ -63,6 +64,8 @@ export interface DaemonView extends RunHistory, EventView {
   stop(): void;
   /** Resolves when the new configuration is in force; rejects with the reason if it is not. */
   reload(): Promise<void>;
+  /** Applies changed subscriptions to the runs that wait at once. */
+  applyRoutes(): Promise<void>;
   /** The base URL; undefined while nothing listens. */
   url(): string | undefined;
   deliveries(query: HistoryQuery): Promise<readonly HistoryRow[]>;

@@ -80,6 +80,7 @@ export function assembleWork(ports: WorkPorts) {
   const writer = createRecordWriter(keeper);
   const recent = createRecentEvents(keeper);
   const places = createPlaces(concurrency());
+  const applyLimits = (): void => places.resize(concurrency(), ports.routeLimit);
   const standing = createStandingPools(root, nowMs, {
     began(collection, key, event) {
       writer.begin(collection, key);
@@ -301,9 +302,11 @@ export function assembleWork(ports: WorkPorts) {
       await platforms.reconcile();
       await backlog.resume();
     },
+    /** Applies the present limits to the runs that wait. */
+    applyLimits,
     /** Applies a home that was just read. */
     reconfigure(): void {
-      places.resize(concurrency(), ports.routeLimit);
+      applyLimits();
       void platforms.reconcile();
     },
     /** Ends the remains of a crashed gateway. */

@@ -3,6 +3,7 @@
  * @see CLI-5 and DUR-2 in docs/specification.md
  */
 
+import { setImmediate as turn } from 'node:timers/promises';
 import { textOfRun } from '../../actors/dispatch/batch-texts.ts';
 import type { Collection, JournalReader, Records } from '../../actors/store/journal.ts';
 import { defined, type Json } from '../../machines/base/json.ts';
@@ -11,9 +12,9 @@ import { type EventRecord, type RunRecord, runRow } from '../../machines/webhook
 import { noticeKey } from '../../machines/webhook/run-notices.ts';
 import type { HistoryQuery } from '../control/contract/choices.ts';
 import type { RunDetail, RunHistory, SeenRun } from '../control/contract/runs.ts';
-import { runsLike } from './history.ts';
+import { runsLike, runsUnderWay } from './history.ts';
 import { meantKey } from './meant-key.ts';
-import { newestFirst } from './newest-first.ts';
+import { listsOf, newestFirst } from './newest-first.ts';
 import { furtherOf } from './responses.ts';
 
 interface RunHistoryPorts {
@@ -47,6 +48,16 @@ export function createRunHistory({ journal, seenRun, runsThatWait, redact }: Run
         const row = redact(runRow(key, run, await eventOf(run.eventKey)));
         return { ...row, ...questionOf(key, waiting) };
       });
+    },
+    async waiting(route) {
+      let count = 0;
+      for await (const list of listsOf(journal(), await runsUnderWay(journal(), {}))) {
+        const isMeant = ({ key, value, heldBy }: (typeof list)[number]): boolean =>
+          matches(seenRun(key, value, heldBy), { ...route, status: 'queued' });
+        count += list.filter(isMeant).length;
+        await turn();
+      }
+      return count;
     },
     async run(asked, { transcript = false } = {}) {
       const id = (await meantKey(journal(), 'runs', asked)) ?? asked;

@@ -8,7 +8,7 @@ import { findLooseEnds } from '../../actors/config/route-world.ts';
 import { createJobsStore } from '../../actors/cron/jobs.store.ts';
 import { profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
-import { hintsOnHeld } from '../../machines/config/hints.ts';
+import { hintsOnHeld, holdOf } from '../../machines/config/hints.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
 import { restOf } from '../../machines/cron/job.ts';
 import { outlookOf } from '../cron/job-outlook.ts';
@@ -54,6 +54,8 @@ export function checkConfig({ home, paths, diagnostics, gateway }: Examined): re
     }
     for (const entry of routes) {
       const { route } = entry;
+      if (route.enabled && holdOf(1, route) !== undefined)
+        findings.push(heldFinding(`${file}: ${route.name}`, 'is held: events are accepted, and their runs wait'));
       for (const { message, code } of looseEndsOf(entry)) {
         findings.push({
           level: 'warning',
@@ -71,13 +73,12 @@ export function checkConfig({ home, paths, diagnostics, gateway }: Examined): re
 
 /** Runs that a person holds, perhaps for longer than was meant. */
 function heldIn({ profiles }: Examined['home']): readonly Finding[] {
-  return hintsOnHeld(profiles).map((what) => ({
-    level: 'warning',
-    code: 'runs-held',
-    place: 'config.yaml',
-    what,
-    cure: 'raise it, or take it out, and they begin',
-  }));
+  return hintsOnHeld(profiles).map((what) => heldFinding('config.yaml', what));
+}
+
+function heldFinding(place: string, what: string): Finding {
+  const cure = '`agent webhook release`, or raise the limit, and they begin';
+  return { level: 'warning', code: 'runs-held', place, what, cure };
 }
 
 /** Settings that only a start reads. */

@@ -6,6 +6,7 @@
  */
 
 import { defined } from '../../machines/base/json.ts';
+import type { Hold } from '../../machines/config/hints.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import { adviceOn } from '../../machines/dispatch/failure-groups.ts';
 import { toolWords } from '../../machines/mcp/tool-name.ts';
@@ -54,7 +55,7 @@ function sentenceOf(sources: TimelineSources): Sentence {
     case 'queued':
       if (held === undefined) return say('working', 'Queued: the run waits for a free slot.');
       return {
-        ...say('needsUser', `Held: ${held} is 0. The run begins once you raise it.`),
+        ...say('needsUser', heldWords(held, event.route)),
         place: held === 'agent.concurrency' ? 'config' : placeOf(event),
       };
     case 'running':
@@ -71,6 +72,13 @@ function sentenceOf(sources: TimelineSources): Sentence {
     default:
       return say('failed', withReason('Run failed.', reason));
   }
+}
+
+/** What a run waits for that does not begin. */
+export function heldWords(held: Hold, route: string): string {
+  if (held === 'held') return `Held: route ${route} is held. The run begins once you release it.`;
+  const limit = held === 'concurrency' ? `the concurrency of route ${route}` : held;
+  return `Held: ${limit} is 0. The run begins once you raise it.`;
 }
 
 function runningSentence({ questions: [question], callsUnderWay: [call] }: TimelineSources): Sentence {

@@ -51,6 +51,8 @@ const rules: Readonly<Record<string, Rule>> = {
   'webhook.delivery': ({ handshake }) => (handshake === true ? 'terminalOnly' : 'open'),
   'webhook.disable': 'open',
   'webhook.enable': 'open',
+  'webhook.hold': 'open',
+  'webhook.release': 'open',
   // The payload becomes a part of the prompt.
   'webhook.replay': ({ payload, event, to }) =>
     payload === undefined && event === undefined && to === undefined ? 'open' : 'fresh',

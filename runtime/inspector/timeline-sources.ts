@@ -1,6 +1,7 @@
 /** The input of a timeline: the records of one event, the state of its actors, and the words for their numbers and times. */
 
 import type { JsonObject } from '../../machines/base/json.ts';
+import type { Hold } from '../../machines/config/hints.ts';
 import type { DeliveryRecord, EventRecord, GroupRecord, RunRecord } from '../../machines/webhook/record.ts';
 import { placesOf } from '../../machines/webhook/responses.ts';
 import type { StepRow } from '../control/contract/wire.ts';
@@ -34,8 +35,8 @@ export interface TimelineSources extends WorkOfRun {
   /** The status that a row of the history shows. */
   readonly status: string;
   readonly run?: { readonly key: string; readonly record: RunRecord };
-  /** The limit of 0 that keeps the run from beginning. */
-  readonly held?: string | undefined;
+  /** What keeps the run from beginning. */
+  readonly held?: Hold | undefined;
   /** Those of its text or response, then the notices that its run failed. */
   readonly deliveries: readonly KnownDelivery[];
   /** The batch in which the event waits. */

@@ -132,7 +132,8 @@ function runPhase(key: string, run: RunRecord, sources: TimelineSources): Phase 
       detail: neverBegan
         ? (reason ?? run.status)
         : startedAtMs === undefined
-          ? (reason ?? 'waits for a slot (agent.concurrency, concurrency of the route; 0 holds runs)')
+          ? (reason ??
+            'waits for a slot (agent.concurrency, concurrency of the route; 0 holds runs, and so does held: true)')
           : `waited ${seconds(startedAtMs - queuedAtMs)} for a slot`,
       rule: 'DIS-3',
     },

@@ -4,6 +4,7 @@
  * @see INS-1 and RTE-3 in docs/specification.md
  */
 
+import { setImmediate as turn } from 'node:timers/promises';
 import { createCertificates } from '../../actors/webhook/certificates.ts';
 import { createClaimDelivery } from '../../actors/webhook/claim-delivery.ts';
 import { readSignatureHolder, signatureHolder } from '../../actors/webhook/event-claims.ts';
@@ -11,6 +12,7 @@ import { createScriptPlaces } from '../../actors/webhook/script-places.ts';
 import { ChurnMap } from '../../machines/base/churn-map.ts';
 import { compile } from '../../machines/base/compile.ts';
 import type { Fault } from '../../machines/base/fault.ts';
+import { runLimitOf } from '../../machines/config/hints.ts';
 import type { Settings } from '../../machines/config/settings.ts';
 import { diagnoseRefusal } from '../../machines/webhook/diagnose-refusal.ts';
 import { shareOf } from '../../machines/webhook/rate-window.ts';
@@ -91,7 +93,6 @@ export function assembleWebhooks(ports: WebhookPorts) {
   const handshakes = createRateWindows(() => handshakesPerMinute);
   const reader = createSourceReader({ log, learn: redactor.learn });
   let sources = reader.read(home());
-  const stopReading = every(reader.look, readMs);
   const routes = createRouteTable(sources);
   const decisions = createDecisions({
     ...ports,
@@ -109,7 +110,7 @@ export function assembleWebhooks(ports: WebhookPorts) {
     ...ports,
     routeLimit(profile, name) {
       const found = routes.named(profile, name);
-      return found && (found.route.concurrency ?? Number.POSITIVE_INFINITY);
+      return found && runLimitOf(found.route);
     },
     runFinished: (key) => cron.schedule.runFinished(key),
     keeper,
@@ -117,6 +118,14 @@ export function assembleWebhooks(ports: WebhookPorts) {
     nowMs,
   });
   const { pools, load, deliveryService, pauseOf, runCancels, seenRun, recovered, reports, hasRoom } = work;
+  let applied = routes.version();
+  /** Reads the subscriptions that have changed, and applies their limits to the runs that wait. */
+  function applyRoutes(): void {
+    const version = routes.version();
+    if (version !== applied) work.applyLimits();
+    applied = version;
+  }
+  const stopReading = every(applyRoutes, readMs);
   const cron = assembleCron({
     ...ports,
     keeper,
@@ -266,6 +275,12 @@ export function assembleWebhooks(ports: WebhookPorts) {
     sources: () => sources,
     /** Rises when the routes in force have changed since the last call. */
     routesVersion: routes.version,
+    /** Applies changed subscriptions to the runs that wait at once, not within a second. */
+    async applyRoutes(): Promise<void> {
+      // The requests of this turn of the event loop may have read the files before the change.
+      await turn();
+      applyRoutes();
+    },
     /** Whether the HTTP server listens by these settings, or is closed if they disable it. */
     listensAs: (asked: Settings): boolean =>
       asked.webhook.enabled ? httpServers.standsAs(asked) : httpServers.current() === undefined,

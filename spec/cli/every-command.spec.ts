@@ -38,6 +38,8 @@ const rows: readonly (readonly [words: readonly string[], code: number, said: Re
   [['webhook', 'show', 'mine'], 0, /mine/],
   [['webhook', 'disable', 'mine'], 0, /mine/],
   [['webhook', 'enable', 'mine'], 0, /mine/],
+  [['webhook', 'hold', 'mine'], 0, /^Held mine: .*`agent webhook release mine`/],
+  [['webhook', 'release', 'mine'], 0, /^Released mine\.$/m],
   [['webhook', 'test', 'mine'], 0, /HTTP 202/],
   [['events'], 0, /mine/],
   [['events', 'list'], 0, /mine/],

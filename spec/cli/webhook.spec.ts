@@ -133,17 +133,20 @@ t.test('SUB-4 · SEC-7 · the command that shows the first event is safe to type
   t.equal(seen.printed, 'Came: push. See it by: agent events show 0mwu633pl0000nu9ns\n');
 });
 
-t.test('CLI-6 · DUR-2 · a dry replay whose run waits for a person says so, once a question', async (t) => {
+t.test('CLI-6 · DUR-2 · a dry replay whose run is held or waits for a person says so once', async (t) => {
   const { context, seen } = stageCommand({ args: ['d1'], flags: { dry: true } });
   const waits = { question: 'akfmtx7', verdict: { tone: 'needsUser', text: '' } };
+  const held = { verdict: { tone: 'needsUser', text: 'Held: route r is held.' } };
   const answers = [
     { status: 202, body: '', key: 'k1' },
+    held,
+    held,
     waits,
     waits,
     { ended: 1, response: 'done', verdict: { tone: 'ended', text: '' } },
   ];
   t.equal(await replayEvent({ ...context, ask: (() => Promise.resolve(answers.shift())) as never }), 0);
-  t.equal(seen.complained, 'The run waits for a person: `agent approvals show akfmtx7`.\n');
+  t.equal(seen.complained, 'Held: route r is held.\nThe run waits for a person: `agent approvals show akfmtx7`.\n');
   t.match(seen.printed, /\ndone\n$/);
 });
 

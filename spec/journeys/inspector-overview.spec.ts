@@ -240,11 +240,11 @@ t.test('one daemon with work, a failing server, a failed delivery and an approva
   await t.test('INS-4 · DIS-3 · a route and its event that waits say that its runs are held', async (t) => {
     await send(gateway, 'held', {}, 'd-held');
     const { verdict } = await gateway.control.ask('events.open', { id: 'd-held' });
-    t.match(verdict, { text: /^Held: the concurrency of the route is 0\./, place: 'routes/default/held' });
+    t.match(verdict, { text: /^Held: the concurrency of route held is 0\./, place: 'routes/default/held' });
     const routes = await gateway.control.ask('webhook.list');
     t.match(
       routes.find(({ name }) => name === 'held'),
-      { mark: 'held', held: 'the concurrency of the route' },
+      { mark: 'held', held: 'concurrency' },
     );
     t.match(
       routes.find(({ name }) => name === 'quiet'),
@@ -269,8 +269,12 @@ const viewsAndActs: readonly (readonly [hash: string, ready: string, acts: reado
   ['#/failures', 'Last attempt', ['Drop…', 'Retry all', 'Select Deployed 1', 'Select all']],
   ['#/approvals', 'the text of the question', ['Approve', 'Deny', 'Only this call']],
   ['#/approvals?show=answered', 'the last 1', []],
-  ['#/routes/default/mine', 'None since the gateway started.', ['Disable…', 'Edit…', 'New subscription…', 'Remove…']],
-  ['#/routes/default/quiet', 'Nothing yet', ['Enable', 'Sample', 'Send test event']],
+  [
+    '#/routes/default/mine',
+    'None since the gateway started.',
+    ['Disable…', 'Edit…', 'Hold…', 'New subscription…', 'Remove…'],
+  ],
+  ['#/routes/default/quiet', 'Nothing yet', ['Enable', 'Hold…', 'Sample', 'Send test event']],
   ['#/servers/default/peer', 'Writes a note', [...ofServer, 'Call', 'Reconnect']],
   ['#/servers/default/broken', 'Inherited', [...ofServer, 'Edit command…', 'Try again now']],
   ['#/servers?add=command', 'Choose a server', ['Command line', 'Test']],

@@ -128,6 +128,31 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     t.equal((await send()).status, 202);
   });
 
+  await t.test('DIS-3 · HOME-4 · a route is held after a question, and released, by the keyboard too', async (t) => {
+    const before = config();
+    await page.getByRole('button', { name: 'Hold…' }).press('Enter');
+    const dialog = page.getByRole('alertdialog');
+    await dialog.getByText('Its events are accepted and kept').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Hold…' }).press('Enter');
+    await dialog.getByRole('button', { name: 'Hold the route' }).press('Enter');
+    await page.getByText('the route is held. They begin once you release it.').waitFor();
+    t.match(config(), /"?held"?: true/);
+    t.equal((await send(webhookSecret, 'd-held')).status, 202);
+    const { verdict } = await gateway.control.ask('events.open', { id: 'd-held' });
+    t.match(verdict, { text: /^Held: route ping is held\./, place: 'routes/default/ping' });
+    await goTo(page, '#/overview');
+    await page.getByText('It is held: events are accepted').waitFor();
+    await page.getByRole('link', { name: /^Open route/ }).click();
+    t.same(await axeFindings(page), []);
+    await page.getByRole('button', { name: 'Release', exact: true }).press('Enter');
+    await page.getByRole('button', { name: 'Hold…' }).waitFor();
+    t.equal(config(), before);
+    await eventually(
+      async () => (await gateway.control.ask('events.open', { id: 'd-held' })).ended !== undefined || undefined,
+    );
+  });
+
   await t.test('SUB-1 · a subscription is made, edited and removed', async (t) => {
     const subscribed = async () => (await gateway.control.ask('webhook.list')).find(({ name }) => name === 'deploys');
     await page.getByRole('button', { name: 'New subscription…' }).click();

@@ -59,6 +59,17 @@ t.test(
       await until(async () => (await postSigned(`${active.url}/webhooks/${name}`, {}, { secret })).status === 202);
     }
     t.match(await cli(bare, 'webhook', 'list'), /old.*late.*bare/s);
+    // Held where no daemon runs, it is held at all, until it is released at one.
+    t.match(await cli(bare, 'webhook', 'hold', 'late'), /^Held late/);
+    for (const home of [old, other]) await until(async () => /^late +held/m.test(await cli(home, 'webhook', 'list')));
+    const statesOf = async (route: string): Promise<string> => cli(other, 'runs', 'list', '--route', route);
+    const earlier = (await cli(other, 'runs', 'list', '--route', 'late', '--json')).match(/"id"/g)?.length ?? 0;
+    for (const at of [active, reserve]) await postSigned(`${at.url}/webhooks/late`, {}, { secret });
+    await postSigned(`${active.url}/webhooks/old`, { last: true }, { secret });
+    await until(async () => !/queued|running|delivering/.test(await statesOf('old')));
+    t.equal((await statesOf('late')).match(/queued/g)?.length, 2);
+    t.match(await cli(old, 'webhook', 'release', 'late'), /^Released late: 2 runs that waited begin/);
+    await until(async () => (await statesOf('late')).match(/delivered/g)?.length === earlier + 2);
     t.match(await cli(bare, 'cron', 'add', 'nightly', '0 3 * * *', '--prompt', 'Tidy up.'), /nightly/);
     await until(async () => /digest.*nightly/s.test(await cli(other, 'cron', 'list')));
 

@@ -1,5 +1,6 @@
 /** Routes: their state, and what a person enters at the provider. */
 
+import type { Hold } from '../../../machines/config/hints.ts';
 import type { Route } from '../../../machines/config/route.ts';
 import type { InProfile } from './choices.ts';
 
@@ -36,8 +37,8 @@ export interface RouteRow {
   readonly profile?: string;
   readonly enabled?: boolean;
   readonly problem?: string;
-  /** The limit of 0 that holds its runs. */
-  readonly held?: string;
+  /** What holds its runs: `held: true` of the route, or a limit of 0. */
+  readonly held?: Hold;
   /** The state of the route; absent without a daemon. */
   readonly mark?: RouteMark;
   readonly last_event_at?: string;
@@ -58,6 +59,22 @@ export interface RouteEnabled {
   readonly name: string;
   readonly profile: string;
   readonly enabled: boolean;
+}
+
+/** A route after it was held or released. */
+export interface RouteHeld {
+  readonly name: string;
+  readonly profile: string;
+  /** Whether `held` of the route is true now. */
+  readonly held: boolean;
+  /** It was so before. */
+  readonly unchanged?: true;
+  /** After a release: the limit of 0 that still holds its runs, and where it is written. */
+  readonly held_by?: string;
+  /** How many of its runs wait, or waited before a release; absent where the journal cannot be read. */
+  readonly waiting?: number;
+  /** Why the change is not in force. */
+  readonly not_in_force?: string;
 }
 
 export interface RouteDetail extends RouteRow {

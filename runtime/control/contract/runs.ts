@@ -37,6 +37,8 @@ export type SeenRun = (key: string, record: RunRecord, heldBy: string | undefine
 export interface RunHistory {
   /** The rows of the matching runs, newest first. */
   runs(query: HistoryQuery): Promise<readonly RunRow[]>;
+  /** How many runs of a route have not begun. */
+  waiting(route: { readonly route: string; readonly profile: string }): Promise<number>;
   /**
    * One run with its prompt, response and delivery, by its id, a unique prefix of the id or `latest`; undefined if none
    * matches.

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { ProfileName } from '../../../machines/base/names.ts';
-import { hintsOf } from '../../../machines/config/hints.ts';
+import { hintsOf, runLimitOf } from '../../../machines/config/hints.ts';
 import { readText } from '../../support/read-config.ts';
 
 const hints = (
@@ -82,7 +82,20 @@ t.test('CFG-2 · DIS-3 · runs that are held are named, those of all or those of
     'concurrency of routes "a", "b" is 0: events are accepted, and their runs wait',
   ]);
   t.same(held(1, `{${own('a', 1)}}`), []);
+  const kept = own('c', 3).replace('concurrency', 'held: true, concurrency');
+  t.same(held(1, `{${own('a', 0)}, ${kept}}`), [
+    'route "c" is held: events are accepted, and its runs wait',
+    'concurrency of route "a" is 0: events are accepted, and its runs wait',
+  ]);
   const direct = '{secret: the-very-own-secret-of-a, concurrency: 0, deliver_only: true, deliver: ntfy}';
   t.same(held(1, `{a: ${direct}}`), [], 'it has no runs');
+  t.end();
+});
+
+t.test('DIS-3 · a route that is held has no run at once, whatever its limit', (t) => {
+  t.equal(runLimitOf({}), Number.POSITIVE_INFINITY);
+  t.equal(runLimitOf({ concurrency: 3 }), 3);
+  t.equal(runLimitOf({ concurrency: 3, held: true }), 0);
+  t.equal(runLimitOf({ held: true }), 0);
   t.end();
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -9,6 +9,7 @@ import { signatureVerifier } from '../../../machines/webhook/verifier.ts';
 import type { CommandHost } from '../../../runtime/control/command.ts';
 import { commands } from '../../../runtime/control/commands.ts';
 import type { Refusal } from '../../../runtime/control/contract/refusal.ts';
+import { readRoutedHome } from '../../../runtime/control/home-view.ts';
 import { isOfHome } from '../../../runtime/control/methods.ts';
 import type { DaemonView } from '../../../runtime/control/view.ts';
 import { makeHome } from '../../support/home.ts';
@@ -113,6 +114,52 @@ t.test('CLI-5 · a command of the home needs no daemon; one of the daemon says t
     t.equal(await codeOf(ask(host, method)), 'gateway-not-running', method);
   }
   t.equal(await codeOf(ask(host, 'webhook.test', { name: 'hook' })), 'gateway-not-running');
+});
+
+t.test('DIS-3 · HOME-4 · a hold and a release change the route alone, or say why they change nothing', async (t) => {
+  const routes = `
+          ci: &shared {prompt: p, concurrency: 2} # builds
+          alias: *shared
+          zero:
+            prompt: p # none
+            concurrency: 0
+          direct: {prompt: p, deliver: ntfy, deliver_only: true}`;
+  const host = hostOf(t);
+  const file = join(host.source.home, 'config.yaml');
+  const text = `gateway: { multiplex_profiles: true }
+platforms:
+  webhook:
+    enabled: true
+    extra:
+      secret: ${secret}
+      routes:${routes}
+`;
+  const read = (): string => readFileSync(file, 'utf8');
+  const set = (name: string, method = 'hold') => ask(host, `webhook.${method}`, { name });
+  const refused = (asked: Promise<unknown>) => asked.catch(({ code, message }: Refusal) => [code, message]);
+  writeFileSync(file, text);
+  const zero = { name: 'zero', profile: 'default' };
+  t.same(await set('zero'), { ...zero, held: true, waiting: 0 });
+  t.equal(read(), text.replace('concurrency: 0\n', 'concurrency: 0\n            held: true\n'));
+  t.same(await set('zero'), { ...zero, held: true, unchanged: true, waiting: 0 });
+  const by = 'concurrency of the route in config.yaml';
+  t.same(await set('zero', 'release'), { ...zero, held: false, held_by: by, waiting: 0 });
+  t.equal(read(), text);
+  t.same(await refused(set('zero', 'release')), [
+    'route-limited',
+    `route "zero" is held by ${by}, which is 0; raise it there`,
+  ]);
+  t.match(await refused(set('direct')), ['route-runless', /has deliver_only/]);
+  t.match(await refused(set('zeros')), ['route-unknown', /did you mean "zero"/]);
+  for (const name of ['ci', 'alias']) t.match(await refused(set(name)), ['config-unwritable', /anchor, alias/], name);
+  t.equal(read(), text);
+  t.same(await set('hook', 'release'), { name: 'hook', profile: 'default', held: false, unchanged: true, waiting: 0 });
+  writeFileSync(file, `agent: {concurrency: 0}\n${text}`);
+  t.match(await refused(set('hook', 'release')), ['route-limited', /by agent\.concurrency in config\.yaml,/]);
+  const routed = readRoutedHome(host.source);
+  writeFileSync(file, `]${text}`);
+  const broken = { ...host, inForce: () => routed, daemon: { waiting: async () => 0 } as never };
+  t.match(await refused(ask(broken, 'webhook.hold', { name: 'zero' })), ['config-unwritable', /is no YAML/]);
 });
 
 t.test('INS-4 · PRF-2 · a route is shown with the place of the secret that opens it', async (t) => {

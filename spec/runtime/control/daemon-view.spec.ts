@@ -123,6 +123,7 @@ async function stage(records: readonly Kept[], more: Partial<ViewPorts> = {}) {
     configHistory: noHistory,
     redact: redactor.record,
     reload: () => Promise.resolve(),
+    applyRoutes: () => Promise.resolve(),
     upMs: () => 61_999,
     nowMs: () => 0,
     ...more,

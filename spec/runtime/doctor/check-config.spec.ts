@@ -107,6 +107,13 @@ t.test('DIS-3 · CLI-2 · runs that are held are a warning', (t) => {
   t.match(troubles(held), [
     { level: 'warning', code: 'runs-held', what: /^agent\.concurrency is 0: .* their runs wait$/ },
   ]);
+  const one = examined(t, {
+    'config.yaml': 'platforms: {webhook: {enabled: true}}\n',
+    'webhook_subscriptions.json': JSON.stringify({ hook: { secret: strong, held: true }, other: { secret: strong } }),
+  });
+  t.match(troubles(checkConfig(one)), [
+    { code: 'runs-held', place: 'webhook_subscriptions.json: hook', what: /^is held: .* their runs wait$/ },
+  ]);
   t.end();
 });
 

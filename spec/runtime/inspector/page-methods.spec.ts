@@ -28,7 +28,7 @@ const ofPage: Readonly<Record<PageAccess, readonly string[]>> = {
     ...['call', 'disable', 'getPrompt', 'login', 'loginPaste', 'logout', 'readResource', 'reconnect', 'test'].map(
       (name) => `mcp.${name}`,
     ),
-    ...['disable', 'enable', 'replay'].map((name) => `webhook.${name}`),
+    ...['disable', 'enable', 'hold', 'release', 'replay'].map((name) => `webhook.${name}`),
   ],
   fresh: [
     ...['cancel', 'new', 'open', 'say'].map((name) => `chat.${name}`),

@@ -7,7 +7,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { searchIn, withFilter } from '../../../../machines/base/event-query.ts';
 import type { EventBucket } from '../../../control/contract/events.ts';
-import type { RouteDetail, RouteMark } from '../../../control/contract/routes.ts';
+import type { RouteDetail, RouteHeld, RouteMark } from '../../../control/contract/routes.ts';
 import { announce } from '../data/announce.ts';
 import { useCell } from '../data/cell.ts';
 import { copyText } from '../data/copy-text.ts';
@@ -42,6 +42,12 @@ export const routeMarks: Readonly<Record<RouteMark, readonly [MarkName, string]>
   quiet: ['ignored', 'No events yet'],
 };
 
+const whyHeld: Readonly<Record<NonNullable<RouteDetail['held']>, string>> = {
+  held: 'the route is held. They begin once you release it.',
+  concurrency: 'the concurrency of the route is 0. They begin once you raise it, or take it out.',
+  'agent.concurrency': 'agent.concurrency is 0. They begin once you raise it, or take it out.',
+};
+
 const changing = /^(webhookRequest|agentRun|delivery)$/;
 
 interface RoutePaneProps extends RouteChosen {
@@ -72,9 +78,7 @@ export function RoutePane({ name, profile, mark, onChanged }: RoutePaneProps): J
             <Banner mark="waiting">{withCode(`The route ${route.problem}.`)}</Banner>
           )}
           {route.held === undefined ? null : (
-            <Banner mark="waiting">
-              {`Events are accepted, and their runs wait: ${route.held} is 0. They begin once you raise it, or take it out.`}
-            </Banner>
+            <Banner mark="waiting">{`Events are accepted, and their runs wait: ${whyHeld[route.held]}`}</Banner>
           )}
           <Address url={route.url} />
           <div class="cols2">
@@ -102,7 +106,7 @@ interface HeadProps {
 }
 
 function RouteHead({ route, mark, chosen, onChanged }: HeadProps): JSX.Element {
-  const [asking, setAsking] = useState<'disable' | 'remove' | 'edit'>();
+  const [asking, setAsking] = useState<'disable' | 'hold' | 'remove' | 'edit'>();
   const { busy, refused, attempt } = useAttempt();
   const [shape, word] = routeMarks[mark];
   const { place, last_24h: day, last_event_at: last } = route;
@@ -111,10 +115,11 @@ function RouteHead({ route, mark, chosen, onChanged }: HeadProps): JSX.Element {
   const ofRoute = withFilter('', 'route', [route.name]);
   const inProfile = searchIn(ofRoute, chosen.profile);
 
+  /** @param done what is announced, unless the work resolves with words of its own */
   async function act(words: string, done: string, work: () => Promise<unknown>): Promise<void> {
     const isBegun = await attempt(words, async () => {
-      await work();
-      announce(done);
+      const said = await work();
+      announce(typeof said === 'string' ? said : done);
       onChanged();
     });
     if (!isBegun) return;
@@ -152,6 +157,20 @@ function RouteHead({ route, mark, chosen, onChanged }: HeadProps): JSX.Element {
               </Button>
             </>
           ) : null}
+          {route.definition.held === true ? (
+            <Button
+              disabled={busy !== undefined}
+              onClick={() =>
+                void act('Releasing…', 'Route released.', async () =>
+                  changedWords(await call('webhook.release', chosen)),
+                )
+              }
+            >
+              Release
+            </Button>
+          ) : route.definition.deliverOnly ? null : (
+            <Button onClick={() => setAsking('hold')}>Hold…</Button>
+          )}
           {route.enabled === false ? (
             <Button
               icon="power"
@@ -182,6 +201,24 @@ function RouteHead({ route, mark, chosen, onChanged }: HeadProps): JSX.Element {
           </p>
         </Confirm>
       ) : null}
+      {asking === 'hold' ? (
+        <Confirm
+          title={`Hold ${route.name}?`}
+          yes="Hold the route"
+          busy={busy}
+          danger={false}
+          onYes={() =>
+            void act('Holding…', 'Route held.', async () => changedWords(await call('webhook.hold', chosen)))
+          }
+          onClose={() => setAsking(undefined)}
+        >
+          <p>
+            Its events are accepted and kept, and their runs wait until you release the route, also across restarts.
+            Runs in progress continue. {isDynamic ? 'The subscription' : 'The route in config.yaml'} gets{' '}
+            <code>held: true</code>.
+          </p>
+        </Confirm>
+      ) : null}
       {asking === 'remove' ? (
         <Confirm
           title={`Remove ${route.name}?`}
@@ -207,6 +244,12 @@ function RouteHead({ route, mark, chosen, onChanged }: HeadProps): JSX.Element {
       <WhyNot refused={refused} />
     </>
   );
+}
+
+/** Where a hold or a release has not led to what its button says. */
+function changedWords({ not_in_force: why, held_by: by }: RouteHeld): string | undefined {
+  if (why !== undefined) return `Written, but not in force: ${why}`;
+  return by === undefined ? undefined : `Released, but its runs still wait: ${by} is 0.`;
 }
 
 function Address({ url }: { readonly url: string }): JSX.Element {
