@@ -195,6 +195,8 @@ function usedOf(metadata: JsonObject): JsonObject {
   return Object.fromEntries(
     given.map(([key, value]) => {
       const list = lists.has(key) && typeof value === 'string' ? wordsIn(value) : value;
+      // GitLab before 19.4 names its resource in a list.
+      if (key === 'resource' && Array.isArray(list) && list.length === 1) return [key, list[0] ?? null];
       return [key, Array.isArray(list) ? list.slice(0, maxItems) : list];
     }),
   );

@@ -94,12 +94,12 @@ t.test('OAU-1 · DEV-2 · a member that a login has no use for may deviate, in e
     t.match(await discover(server.url, look()), found, `${discover.name} at the place of OpenID Connect`);
 });
 
-t.test('OAU-1 · DEV-2 · a list of a resource’s metadata may be one text', async (t) => {
+t.test('OAU-1 · DEV-2 · a list of a resource’s metadata may be one text, and its resource a list of one', async (t) => {
   const authority = await startScriptedServer(t);
   const server = await resource(t, authority.issuer);
   const texts = { authorization_servers: authority.issuer, scopes_supported: 'mcp:read, mcp:write' };
-  server.metadata = { ...(server.metadata as object), ...texts };
-  const found = { issuer: authority.issuer, scope: 'mcp:read mcp:write offline_access' };
+  server.metadata = { ...(server.metadata as object), ...texts, resource: [server.url] };
+  const found = { issuer: authority.issuer, scope: 'mcp:read mcp:write offline_access', resource: server.url };
   for (const discover of [discoverForBrowser, discoverForDevice])
     t.match(await discover(server.url, look()), { kind: 'found', discovery: found }, discover.name);
 });
