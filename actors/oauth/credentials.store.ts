@@ -65,7 +65,8 @@ export interface Credentials {
   refuseDocument(server: string, why: string): Promise<void>;
   clearRefusal(server: string): Promise<void>;
   /**
-   * A login used the stored registration, or it was refused: until it has led to tokens, the next login makes a new one.
+   * A login used the stored registration, or it or its tokens were refused: until it has led to tokens, the next login
+   * makes a new one.
    */
   doubtClient(server: string): void;
   clientDoubted(server: string): boolean;

@@ -120,7 +120,10 @@ async function renewLocked(options: RenewalSettings, refused: string | undefined
   const use = chooseToken(record, nowMs());
   // Another process has already renewed them.
   if (use.kind === 'use' && use.accessToken !== refused) return { kind: 'renewed', accessToken: use.accessToken };
-  if (record.refreshToken === undefined) return { kind: 'login' };
+  if (record.refreshToken === undefined) {
+    if (refused !== undefined) credentials.doubtClient(server);
+    return { kind: 'login' };
+  }
   const rest = rests.get(options.settings);
   const leftMs = (rest?.untilMs ?? 0) - nowMs();
   // A clock that was set back must not prolong this time.
@@ -167,7 +170,6 @@ async function ask(
         rests.set(settings, { untilMs: nowMs() + Math.min(answer.waitMs, maxRestMs), why: answer.why });
       return { kind: 'unreachable', why: answer.why, isOdd: answer.isOdd === true };
     case 'clientRefused':
-      credentials.doubtClient(server);
       if (client.clientId === settings.clientMetadataUrl) {
         await credentials.refuseDocument(server, answer.why).catch(() => {});
         log.log('warn', `mcp server "${server}": refuses the client metadata document; the next login registers`, {
@@ -178,6 +180,8 @@ async function ask(
     case 'refused':
       break;
   }
+  // Servers that have lost their registrations often refuse the refresh token first, and the client only in the browser.
+  credentials.doubtClient(server);
   credentials.noteRefusal(server, `its tokens cannot be renewed: ${answer.why}`);
   log.log('warn', `mcp server "${server}": its tokens cannot be renewed: ${answer.why}`, { server });
   return { kind: 'login' };

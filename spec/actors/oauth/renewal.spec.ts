@@ -165,6 +165,24 @@ t.test(
   },
 );
 
+t.test('OAU-4 · a client is doubted where its tokens are refused, and not where they only ended', async (t) => {
+  const { options, record, authority, store } = await stage(t);
+  const { credentials } = store;
+  const server = credentials.server('hub');
+  if (server === undefined) throw new Error('it has logged in');
+  const renew = async (refused?: string) => {
+    t.same(await renewTokens(options(), refused), { kind: 'login' });
+    return credentials.clientDoubted('hub');
+  };
+  authority.on(paths.token, oauthError('invalid_grant'));
+  t.equal(await renew(record.accessToken), true, 'the refresh token');
+  const { refreshToken: _, ...bare } = record;
+  await credentials.save('hub', { tokens: bare, server });
+  t.equal(await renew(record.accessToken), true, 'the access token, where there is no refresh token');
+  await credentials.save('hub', { tokens: { ...bare, expiresAtMs: 1 }, server });
+  t.equal(await renew(), false, 'ended');
+});
+
 t.test('OAU-3 · a configured client renews with its secret, and another client’s tokens without it', async (t) => {
   const { options, record, store, renewals } = await stage(t);
   const oauth = { client_secret: 'secret-of-the-client', token_endpoint_auth_method: 'client_secret_post' };
