@@ -55,12 +55,19 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
     const why = insecureWords('the registration endpoint', endpoint);
     return { kind: 'failed', why: describeDiscovery(oauth.seen, why) };
   }
-  try {
-    const answer = await registerClient(discovery.authorizationServerUrl, {
+  const register = (scope?: string) =>
+    registerClient(discovery.authorizationServerUrl, {
       ...(Object.keys(discovery.metadata).length === 0 ? {} : { metadata: discovery.metadata as never }),
       clientMetadata,
-      ...(discovery.scope === undefined ? {} : { scope: discovery.scope }),
+      ...(scope === undefined ? {} : { scope }),
       fetchFn: neededOnly(plainFetch(oauth.fetch)),
+    });
+  const isForScope = (reason: string): boolean => discovery.scope !== undefined && /scope/i.test(reason);
+  try {
+    const answer = await register(discovery.scope).catch((thrown: unknown) => {
+      // Some servers do not register the scopes of a resource, and grant them to every client.
+      if (!isForScope(reasonOf(thrown))) throw thrown;
+      return register();
     });
     // RFC 7591 §3.2.1: seconds, and 0 for never.
     const { client_secret_expires_at: expiresAt = 0 } = answer;
@@ -80,7 +87,7 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
       },
     };
   } catch (thrown) {
-    const reason = thrown instanceof RegistrationRejectedError ? reasonIn(thrown.body) : '';
+    const reason = reasonOf(thrown);
     const what =
       thrown instanceof RegistrationRejectedError
         ? `Registration failed: ${thrown.status}${reason}`
@@ -88,7 +95,7 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
     return {
       kind: 'failed',
       why: describeDiscovery(oauth.seen, `${what}; set oauth.client_id to use a client of your own`),
-      ...(discovery.scope !== undefined && /scope/i.test(reason) ? { errorCode: 'invalid_scope' } : {}),
+      ...(isForScope(reason) ? { errorCode: 'invalid_scope' } : {}),
     };
   }
 }
@@ -127,8 +134,9 @@ function neededOnly(fetch: FetchLike): FetchLike {
 }
 
 /** The reason of a refused registration (RFC 7591 §3.2.2); empty if there is none. */
-function reasonIn(body: string): string {
-  const { error, error_description: description } = parseObject(body) ?? {};
+function reasonOf(thrown: unknown): string {
+  if (!(thrown instanceof RegistrationRejectedError)) return '';
+  const { error, error_description: description } = parseObject(thrown.body) ?? {};
   const words = [error, description].filter((each) => typeof each === 'string').join(': ');
   return words === '' ? '' : ` (${withoutSecrets(words, [])})`;
 }

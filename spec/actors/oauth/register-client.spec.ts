@@ -117,6 +117,21 @@ t.test('OAU-4 · DEV-3 · a registration is read without its redirects, whatever
   }
 });
 
+t.test('OAU-4 · where its scope is refused, a client is registered without one, for the same scope', async (t) => {
+  const authority = await startScriptedServer(t);
+  authority.on(paths.register, (seen) =>
+    seen.text.includes('"scope"')
+      ? oauthError('invalid_client_metadata', 400, 'scope must only contain supported scope values')
+      : authority.usual(seen),
+  );
+  for (const more of [{ redirectUri }, {}])
+    t.match(await registerOauthClient({ ...requestTo(authority), ...more }), {
+      kind: 'registered',
+      client: { clientId: /^client-/, scope: 'mcp:tools' },
+    });
+  t.equal(authority.at(paths.register).length, 4);
+});
+
 t.test('OAU-7 · a registration that fails says how, and what to do', async (t) => {
   const time = lentTime(t);
   const authority = await startScriptedServer(t);
