@@ -5,6 +5,8 @@
  */
 
 import { itsOutput } from '../base/declare.ts';
+import { causeOf } from '../base/fault.ts';
+import { withoutSecrets } from './without-secrets.ts';
 
 export interface LoginInput {
   readonly id: string;
@@ -39,6 +41,9 @@ export const cancelling = {
   },
 } as const;
 
+/** The paths of a part that is gone are long, and the fix comes after them. */
+const maxCause = 1_000;
+
 /** The guard of a step that has not failed. */
 export const isDone = { type: 'isDone', params: itsOutput } as const;
 
@@ -61,7 +66,9 @@ export function loginStep<const Name extends string, const Onward extends readon
   doing: string,
   ...onward: Onward
 ) {
-  const crashed: StepFailure = { why: `${doing} crashed in the gateway; see the log` };
+  const crashed = ({ event: { error } }: { readonly event: { readonly error: unknown } }): StepFailure => ({
+    why: `${doing} crashed in the gateway: ${withoutSecrets(causeOf(error), [], maxCause)}`,
+  });
   return {
     id: name,
     src: name,

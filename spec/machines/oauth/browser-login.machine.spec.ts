@@ -20,17 +20,18 @@ const shown = (identity: 'configured' | 'document' | 'stored' | 'registered'): I
 /** A login whose browser never comes back unless the spec says so; each step is written down as it begins. */
 async function login(given: {
   readonly identities: readonly IdentifyVerdict[];
-  readonly redirects?: readonly StepVerdict[];
+  readonly redirects?: readonly (StepVerdict | Error)[];
   readonly exchanges?: readonly ExchangeVerdict[];
 }) {
   const told: string[] = [];
   const identities = [...given.identities];
   const redirects = [...(given.redirects ?? [])];
   const exchanges = [...(given.exchanges ?? [])];
-  const step = (name: string, verdict: () => StepVerdict | undefined) =>
+  const step = (name: string, verdict: () => StepVerdict | Error | undefined) =>
     fromPromise<StepVerdict, BrowserLoginContext>(() => {
       told.push(name);
       const found = verdict();
+      if (found instanceof Error) return Promise.reject(found);
       return found === undefined ? new Promise(() => {}) : Promise.resolve(found);
     });
   const well = (): StepVerdict => ({ kind: 'done' });
@@ -134,6 +135,13 @@ t.test(
     t.equal(state(), 'stopped');
   },
 );
+
+t.test('OAU-8 · a step that crashes stops the login with its cause, and with the fix after an upgrade', async (t) => {
+  const gone = Object.assign(new Error('no module'), { code: 'ERR_MODULE_NOT_FOUND' });
+  const { state, why } = await login({ identities: [], redirects: [gone] });
+  t.equal(state(), 'stopped');
+  t.match(why(), /crashed in the gateway: no module; if another version was installed .* stop it and start it again$/);
+});
 
 t.test('OAU-8 · the port is released before the end is reported, however it ends', async (t) => {
   const well = await login({ identities: [], redirects: [{ kind: 'done' }] });
