@@ -38,6 +38,11 @@ export const agentSchema = {
   properties: {
     runner: { enum: ['model', 'command', 'echo'], default: 'echo', description: 'What runs the agent.' },
     command: { type: 'array', items: text, minItems: 1, description: 'Argument vector of the command runner.' },
+    cwd: {
+      ...text,
+      pattern: '^[/~$]',
+      description: 'Absolute path of the folder in which the command starts; the home of the profile without it.',
+    },
     env: {
       type: 'array',
       items: {
@@ -207,6 +212,7 @@ export function readAgent(written: JsonObject): Omit<AgentSettings, 'env'> {
   const {
     runner,
     command = [],
+    cwd,
     timeout_seconds,
     concurrency,
     on_interrupted,
@@ -216,6 +222,7 @@ export function readAgent(written: JsonObject): Omit<AgentSettings, 'env'> {
   return {
     runner,
     command,
+    ...(cwd === undefined ? {} : { cwd }),
     timeoutMs: timeout_seconds * 1_000,
     concurrency,
     onInterrupted: on_interrupted,

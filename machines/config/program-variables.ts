@@ -65,8 +65,9 @@ export function variablesOfProgram(written: JsonObject, scope: InterpolationScop
 }
 
 /**
- * The complete configuration, so that a new section withholds its variables automatically. Excluded are `agent.command` and
- * `workspace`, whose variables the program may have, and all of a route but its secrets, which alone are interpolated.
+ * The complete configuration, so that a new section withholds its variables automatically. Excluded are `agent.command`,
+ * `agent.cwd` and `workspace`, whose variables the program may have, and all of a route but its secrets, which alone are
+ * interpolated.
  */
 function referringParts(written: JsonObject): Json {
   return notReferring.reduce<Json>((parts, { path, keep }) => changedAt(parts, path, keep), written);
@@ -75,6 +76,7 @@ function referringParts(written: JsonObject): Json {
 const notReferring: readonly { readonly path: readonly string[]; readonly keep: (value: Json) => Json }[] = [
   { path: ['workspace'], keep: () => null },
   { path: ['agent', 'command'], keep: () => null },
+  { path: ['agent', 'cwd'], keep: () => null },
   { path: ['platforms', 'webhook', 'routes'], keep: secretsOf },
   { path: ['platforms', 'webhook', 'extra', 'routes'], keep: secretsOf },
 ];

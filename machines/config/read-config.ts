@@ -70,7 +70,7 @@ export function* readingConfig(source: ConfigSource): Pieces<ConfigRead> {
   const { settings: webhook, drafts } = yield* readingWebhook(findings, { ...source, scope });
   const servers = yield* readingServers(findings, { scope, isFolder });
   const platforms = readPlatforms(findings, scope);
-  const agent = interpolateAgent(objectAt(written, 'agent'), scope);
+  const agent = withFolder(findings, interpolateAgent(objectAt(written, 'agent'), scope), { scope, isFolder });
   const isStopped = findings.problemOf({ kind: 'home' }) !== undefined;
   for (const found of checkAgent(agent)) findings.report(found);
   for (const found of doubtsOfAgent(agent, scope)) {
@@ -164,6 +164,16 @@ function reportBareName({ path, text }: ReturnType<typeof textsIn>[number], repo
 interface FolderScope {
   readonly scope: InterpolationScope;
   readonly isFolder: (path: string) => boolean;
+}
+
+/** The agent section with an absolute `cwd`. A run starts in no other folder, so a missing one stops the runs alone. */
+function withFolder(findings: Findings, agent: JsonObject, { scope, isFolder }: FolderScope): JsonObject {
+  if (typeof agent.cwd !== 'string') return agent;
+  const cwd = expandTilde(agent.cwd, scope.userHome);
+  const given = String(objectAt(findings.written, 'agent').cwd);
+  const message = `agent.cwd "${given}" is not the absolute path of a folder; create the folder or correct the path`;
+  if (!isFolder(cwd)) findings.report({ path: ['agent', 'cwd'], message, code: 'folder-missing' }, 'warning');
+  return { ...agent, cwd };
 }
 
 /** An entry with `cwd` and `roots` as absolute paths; each that is not a folder is a finding. */

@@ -63,6 +63,8 @@ export interface AgentSettings {
   readonly runner: 'model' | 'command' | 'echo';
   /** The argv of a command runner; empty for other runners. */
   readonly command: readonly string[];
+  /** The folder in which its program starts; absent: the home of the profile. */
+  readonly cwd?: string;
   /** The variables of its program, in addition to those of every child process and of its run. Secret. */
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;

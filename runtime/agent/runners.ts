@@ -53,7 +53,7 @@ export function createRunners(ports: RunnerPorts, load: LoadModelRunner = loadMo
         case 'command':
           return createCommandRunner({
             command: agent.command,
-            cwd: profile.paths.home,
+            cwd: agent.cwd ?? profile.paths.home,
             env: agent.env,
             files,
           });

@@ -25,7 +25,7 @@ t.test('PKG-2 · Claude Code reviews a pull request, and the review becomes a co
   const user = makeUser(t);
   user.program(
     'claude',
-    'printf "%s\\n" "$@" > "$HOME/words"; cat > "$HOME/prompt"; cp "$3" "$HOME/mcp.json"; echo "Looks good."',
+    'printf "%s\\n" "$@" > "$HOME/words"; cat > "$HOME/prompt"; cp "$3" "$HOME/mcp.json"; pwd > "$HOME/folder"; echo "Looks good."',
   );
   user.program('gh', 'case $1 in auth) exit 0;; esac; echo "$@" > "$HOME/gh"; cat > "$HOME/comment"');
   const [setup = '', look = ''] = commandsOf('Reviews of pull requests');
@@ -42,6 +42,7 @@ t.test('PKG-2 · Claude Code reviews a pull request, and the review becomes a co
     user.read('words'),
     /^-p\n--mcp-config\n\/.*\n--strict-mcp-config\n--allowedTools\nmcp__agent,Bash\(gh pr diff:\*\)\n$/,
   );
+  t.equal(user.read('folder').trim(), join(user.home.path, 'reviews'), 'which holds no secret (SEC-4)');
   t.match(JSON.parse(user.read('mcp.json')), { mcpServers: { agent: { command: String } } });
   t.match(user.read('gh'), /^pr comment \d+ --repo \S+\/\S+ --body-file -\n$/);
   t.equal(user.read('comment').trim(), 'Looks good.');

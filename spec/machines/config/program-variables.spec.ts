@@ -47,7 +47,7 @@ t.test('SEC-4 · CON-3 · a program has what nothing else refers to, or what age
 
   const places = [...placesIn(homeSchema, [])];
   const isFree = (path: readonly string[]): boolean =>
-    /^(workspace|agent command\b.*|platforms webhook (extra )?routes x (?!secret\b|verify_token$).*)$/.test(
+    /^(workspace|agent command\b.*|agent cwd|platforms webhook (extra )?routes x (?!secret\b|verify_token$).*)$/.test(
       path.join(' '),
     );
   for (const path of places) {
