@@ -27,6 +27,7 @@ export const knownPrograms: readonly KnownProgram[] = [
       '--allowedTools',
       'mcp__agent',
     ],
+    note: 'Claude Code reads the files of its folder without asking, in the home also `.env`; set `agent.cwd` to another folder.',
   },
   {
     program: 'codex',
@@ -54,6 +55,6 @@ export const knownPrograms: readonly KnownProgram[] = [
     program: 'opencode',
     title: 'OpenCode',
     command: ['opencode', 'run'],
-    note: 'OpenCode takes servers from `opencode.json` in the home; docs/quick-starts.md has the entry.',
+    note: 'OpenCode takes servers from `opencode.json` in its folder, which is the home unless `agent.cwd` is set; docs/quick-starts.md has the entry.',
   },
 ];

@@ -94,7 +94,7 @@ t.test('PKG-2 · each agent program is started by a list of words that the confi
   const rows = [...page.matchAll(/^\| \[(.*?)\]\(.*?\) \| `(\[.*\])` \|$/gm)];
   t.same(
     rows.map(([, name]) => name),
-    ['Claude Code', 'Codex', 'goose', 'OpenCode'],
+    ['Claude Code', 'Codex', 'goose', 'OpenCode', 'Gemini CLI', 'Copilot CLI'],
   );
   for (const [, name, words] of rows) {
     user.home.write('.agent/config.yaml', `agent:\n  runner: command\n  command: ${words}\n`);
