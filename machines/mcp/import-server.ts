@@ -299,6 +299,7 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     timeout,
     oauth,
     auth,
+    tools,
     includeTools,
     excludeTools,
     disabledTools,
@@ -318,6 +319,8 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
   // left out. OpenCode's is that of the listing of tools.
   const isTimed = typeof timeout === 'number' && timeout >= 1_000 && program !== 'opencode';
   const asks = approval === 'prompt';
+  // Copilot's list of the tools that it may use.
+  const listed = Array.isArray(tools) && !texts(tools).includes('*') ? tools : undefined;
   // Of another form, or of the other transport.
   const unread = {
     args: isStdio && Array.isArray(args) ? undefined : unlessEmpty(args),
@@ -325,6 +328,7 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     url: isStdio ? unlessEmpty(remote) : undefined,
     headers: !isStdio && isJsonObject(headers) ? undefined : unlessEmpty(headers),
     timeout: isTimed ? undefined : timeout,
+    tools: Array.isArray(tools) ? undefined : tools,
     tool_timeout_sec: isPositive(seconds) ? undefined : seconds,
     default_tools_approval_mode: asks ? undefined : approval,
   };
@@ -346,7 +350,7 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     client_key: isStdio ? undefined : clientKey,
     supports_parallel_tool_calls: supportsParallelToolCalls === true ? true : undefined,
     trust: asks ? 'untrusted' : undefined,
-    tools: toolsOf(includeTools, [...texts(excludeTools), ...texts(disabledTools)]),
+    tools: toolsOf(includeTools ?? listed, [...texts(excludeTools), ...texts(disabledTools)]),
     ...(isStdio || login === undefined ? {} : loginOf(login, notes)),
   });
 }

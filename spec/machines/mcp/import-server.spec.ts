@@ -406,6 +406,13 @@ const rows: readonly Row[] = [
     { serverUrl: 'https://w/', headers: { A: 'b' }, disabledTools: ['drop'] },
     { entry: { url: 'https://w/', headers: { A: 'b' }, tools: { exclude: ['drop'] } }, notes: [] },
   ],
+  [
+    'claude-code',
+    { command: 'x', tools: ['read', 'list'] },
+    { entry: { tools: { include: ['read', 'list'] } }, notes: [] },
+  ],
+  ['claude-code', { command: 'x', tools: ['*'] }, { entry: { tools: undefined }, notes: [] }],
+  ['claude-code', { command: 'x', tools: { a: true } }, { notes: ['not imported: tools'] }],
   ['claude-code', { command: 'x', disabled: true }, { entry: { enabled: false }, notes: [/switched off there/] }],
 ];
 
