@@ -27,23 +27,27 @@ const atOnce = 4;
 export function checkAgent({ home }: Examined): readonly Finding[] {
   const routes = [...home.profiles.values()].flatMap(({ settings }) => settings.webhook.routes);
   const findings = [...home.profiles.values()].flatMap(({ name, paths, searchPath, settings }) => {
-    // Resolved as at a start: from the home of the profile.
-    const isThere = (word: string): boolean => findCommand(word, searchPath, paths.home) !== undefined;
-    const { runner, command } = settings.agent;
+    const { runner, command, cwd = paths.home } = settings.agent;
     const comments = ({ route }: (typeof routes)[number]): boolean =>
       route.profile === name &&
       [...deliveriesOf(route).map(({ to }) => to), route.onFailure].some(
         (target) => canonicalTarget(target ?? '') === 'github_comment',
       );
     const needed = [
-      ...(runner === 'command' ? [[command[0] ?? '', 'the command of agent.command'] as const] : []),
+      ...(runner === 'command' ? [{ word: command[0] ?? '', what: 'the command of agent.command', from: cwd }] : []),
       ...(routes.some(comments)
-        ? [[clientOf(settings.platforms.github_comment), 'the client that github_comment calls'] as const]
+        ? [
+            {
+              word: clientOf(settings.platforms.github_comment),
+              what: 'the client that github_comment calls',
+              from: paths.home,
+            },
+          ]
         : []),
     ];
     return needed
-      .filter(([word]) => word !== '' && !isThere(word))
-      .map(([word, what]): Finding => {
+      .filter(({ word, from }) => word !== '' && findCommand(word, searchPath, from) === undefined)
+      .map(({ word, what }): Finding => {
         const place = inProfile(word, name);
         const said = `${what} is not in the gateway's PATH or cannot be executed`;
         const cure = 'install it, give its full path, or start the gateway with a PATH that has it';

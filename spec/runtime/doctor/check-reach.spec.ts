@@ -160,6 +160,11 @@ t.test('CLI-2 · PRF-2 · a command is looked for from the home of its profile, 
     'profiles/work/config.yaml': runner,
   };
   t.match(troubles(checkAgent(examined(t, files))), [{ code: 'command-missing', place: 'scripts/agent.sh@work' }]);
-  t.same(codes(checkAgent(examined(t, { ...files, 'profiles/work/scripts/agent.sh': '#!/bin/sh\n' }))), []);
+  const complete = { ...files, 'profiles/work/scripts/agent.sh': '#!/bin/sh\n' };
+  t.same(codes(checkAgent(examined(t, complete))), []);
+  const elsewhere = files['profiles/work/config.yaml'].replace('agent: {', 'agent: {cwd: /, ');
+  t.same(codes(checkAgent(examined(t, { ...complete, 'profiles/work/config.yaml': elsewhere }))), [
+    'wrong command-missing',
+  ]);
   t.end();
 });
