@@ -67,7 +67,8 @@ export async function registerOauthClient(request: RegisterRequest): Promise<Reg
     const answer = await register(discovery.scope).catch((thrown: unknown) => {
       // Some servers do not register the scopes of a resource, and grant them to every client.
       if (!isForScope(reasonOf(thrown))) throw thrown;
-      return register();
+      // The first refusal says more, and what to request next.
+      return register().catch(() => Promise.reject(thrown));
     });
     // RFC 7591 §3.2.1: seconds, and 0 for never.
     const { client_secret_expires_at: expiresAt = 0 } = answer;

@@ -170,11 +170,11 @@ t.test('OAU-1 · the login after invalid_scope requests only the scope of the se
 
 t.test('OAU-1 · OAU-4 · the login after a registration whose scope is refused requests less', async (t) => {
   const { authority, begin, credentials, serverUrl } = await loginStage(t);
-  authority.on(paths.register, (seen) =>
-    seen.text.includes('admin') || !seen.text.includes('"scope"')
-      ? oauthError('invalid_client_metadata', 400, 'Requested scopes are not valid: admin')
-      : authority.usual(seen),
-  );
+  authority.on(paths.register, (seen) => {
+    if (seen.text.includes('admin'))
+      return oauthError('invalid_client_metadata', 400, 'Requested scopes are not valid: admin');
+    return seen.text.includes('"scope"') ? authority.usual(seen) : oauthError('invalid_client_metadata');
+  });
   for (const flow of ['browser', 'device'] as const) {
     await credentials.demandScope('hub', serverUrl, 'admin');
     t.match(await begin(flow).outcome, {

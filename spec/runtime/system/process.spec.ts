@@ -134,11 +134,12 @@ import { createRedactor } from ${redact_};
 const log = createLog({ env: {}, redactor: createRedactor() });
 const staying = setInterval(() => {}, 1000);
 let nowMs = 0;
+let stepMs = 300;
 const off = onSignals({
   stop: () => { log.log('info', 'asked to stop'); if (process.argv[1] === 'obeys') { off(); clearInterval(staying); } },
   reload: () => log.log('info', 'asked to reload'),
   log,
-  nowMs: () => (nowMs += 300),
+  nowMs: () => (nowMs += stepMs),
 });
 log.log('info', 'ready');
 if (process.argv[1] === 'throws') setImmediate(() => { throw new Error('nobody caught it, token=abcdef'); });
@@ -197,6 +198,7 @@ t.test('CON-2 · not even a write of the journal that is under way holds the end
   const journal = JSON.stringify(new URL('../../../actors/store/lmdb-journal.js', import.meta.url).href);
   const writing = `
 import { openLmdbJournal } from ${journal};
+stepMs = 600;
 const opened = await openLmdbJournal({ directory: process.argv[2], now: Date.now });
 let key = 0;
 const write = async () => {
