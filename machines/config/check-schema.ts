@@ -50,6 +50,8 @@ export interface Schema {
   readonly items?: Schema;
   readonly required?: readonly string[];
   readonly additionalProperties?: boolean | Schema;
+  /** Names that may hold anything. */
+  readonly patternProperties?: Readonly<Record<string, { readonly description: string }>>;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly description?: string;
   /** The value if the key is absent. */
@@ -100,7 +102,7 @@ function checkText({ minLength, pattern }: Schema, value: string, say: Say): voi
 }
 
 function checkObject(
-  { required = [], additionalProperties, properties = {} }: Schema,
+  { required = [], additionalProperties, patternProperties = {}, properties = {} }: Schema,
   value: JsonObject,
   path: readonly string[],
   { found, say }: { readonly found: Violation[]; readonly say: Say },
@@ -109,6 +111,7 @@ function checkObject(
   for (const [name, held] of Object.entries(value)) {
     if (Object.hasOwn(properties, name) || additionalProperties === undefined || additionalProperties === true)
       continue;
+    if (Object.keys(patternProperties).some((pattern) => new RegExp(pattern, 'u').test(name))) continue;
     if (additionalProperties === false) say('additionalProperties', name);
     else check(additionalProperties, held, [...path, name], found);
   }

@@ -169,6 +169,7 @@ export const homeSchema = {
     telemetry: telemetrySchema,
     log: logSchema,
   },
+  patternProperties: { '^x-': { description: 'Not read: a place for anchors.' } },
 } as const;
 
 /** The document that editors read: `# yaml-language-server: $schema=…/docs/config.schema.json`. */

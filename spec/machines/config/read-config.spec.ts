@@ -43,6 +43,20 @@ t.test('ADP-1 · CON-3 · DUR-1 · DUR-2 · an empty file is every default', (t)
   t.end();
 });
 
+t.test(
+  'CFG-1 · a top-level key with x- in front holds anchors and is not read; any other unknown key is a finding',
+  (t) => {
+    const text = (key: string): string => `${key}: {base: &base {prompt: one, secret: "\${NONE}"}, log: {level: 7}}
+platforms: {webhook: {enabled: true, port: 1, secret: long-enough-secret, routes: {r: {<<: *base, secret: own-enough-secret}}}}`;
+    const { settings, diagnostics } = read(text('x-shared'));
+    t.same(diagnostics, []);
+    t.match(settings.webhook.routes, [{ route: { name: 'r', prompt: 'one' } }]);
+    t.match(read(text('y-shared')).diagnostics, [{ code: 'unknown-key' }]);
+    t.match(read('log: {x-more: 1}').diagnostics, [{ code: 'unknown-key' }], 'only at the top');
+    t.end();
+  },
+);
+
 t.test('SEC-1 · a scrape token may be a reference; one that is not set opens nothing', (t) => {
   const reading = (written: string, vars: Record<string, string>) => {
     const { settings, diagnostics } = read(`inspector: {scrape_token: "${written}"}`, vars);
