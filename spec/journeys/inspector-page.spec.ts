@@ -347,6 +347,7 @@ t.test('the page of one daemon', options, async (t) => {
     t.match(await jobs(), [['digest'], ['evening', '0 20 * * *', 'Asia/Tokyo']]);
     await job.getByRole('button', { name: 'Edit…' }).click();
     const edited = page.getByRole('dialog', { name: 'Edit evening' });
+    await edited.waitFor();
     t.same(await axeFindings(page), []);
     await edited.getByLabel('Schedule', { exact: true }).fill('0 21 * * *');
     await edited.getByRole('button', { name: 'Save schedule' }).click();

@@ -144,6 +144,7 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     await goTo(page, '#/overview');
     await page.getByText('It is held: events are accepted').waitFor();
     await page.getByRole('link', { name: /^Open route/ }).click();
+    await page.getByRole('button', { name: 'Release', exact: true }).waitFor();
     t.same(await axeFindings(page), []);
     await page.getByRole('button', { name: 'Release', exact: true }).press('Enter');
     await page.getByRole('button', { name: 'Hold…' }).waitFor();
