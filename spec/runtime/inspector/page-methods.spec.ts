@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { commands } from '../../../runtime/control/commands.ts';
-import { onlyReads } from '../../../runtime/control/methods.ts';
-import { type PageAccess, pageAccessOf } from '../../../runtime/inspector/page-methods.ts';
+import { onlyReads, type PageAccess } from '../../../runtime/control/methods.ts';
+import { pageAccessOf } from '../../../runtime/inspector/page-methods.ts';
 
 /** What a session that may only read may call. */
 const ofReader: readonly string[] = [
