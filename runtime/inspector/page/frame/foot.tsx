@@ -9,6 +9,7 @@ import { connection } from '../data/connection.ts';
 import { formatSpan } from '../data/format.ts';
 import { health } from '../data/live.ts';
 import { guest, signOut } from '../data/session.ts';
+import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icons.tsx';
 
 export function Foot(): JSX.Element {
@@ -41,9 +42,9 @@ export function Foot(): JSX.Element {
           <Icon name="person" small />
           <span class="cut">{who.role === 'reader' ? `${who.who} · read-only access` : who.who}</span>
           {who.isByPassword ? (
-            <button type="button" class="btn quiet push" onClick={leave} disabled={joined !== 'live'}>
+            <Button class="quiet push" onClick={leave} disabled={joined !== 'live'}>
               Sign out
-            </button>
+            </Button>
           ) : null}
         </div>
       )}

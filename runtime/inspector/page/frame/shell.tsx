@@ -15,6 +15,7 @@ import { useNotices } from '../data/notices.ts';
 import { go, place } from '../data/place.ts';
 import { guest } from '../data/session.ts';
 import { useMedia } from '../data/use-media.ts';
+import { Button } from '../parts/button.tsx';
 import { openDialogs, Toast } from '../parts/toast.tsx';
 import { rowOf } from '../views.ts';
 import { useSignOut } from './foot.tsx';
@@ -63,9 +64,9 @@ export function Shell(): JSX.Element {
       {isOut ? <NoSession had={had.current} keeps={keeps} /> : null}
       {isOut && !keeps ? null : (
         <div key={owner} hidden={isOut}>
-          <button type="button" class="btn skip" onClick={toMain}>
+          <Button class="skip" onClick={toMain}>
             Skip to the content
-          </button>
+          </Button>
           <div class={isRail ? 'app rail' : 'app'}>
             <Sidebar at={row.name} onFind={() => setOpened('palette')} />
             <main class={isGone ? 'main lost' : 'main'} id="main" tabIndex={-1} aria-label={sentenceCase(row.name)}>

@@ -14,6 +14,7 @@ import { health, tryNow } from '../data/live.ts';
 import { useAsked } from '../data/rpc.ts';
 import { fetchProven, hasPasswords, keepPlace } from '../data/session.ts';
 import { withCode } from '../parts/basics.tsx';
+import { Button } from '../parts/button.tsx';
 import { useModal } from '../parts/dialog.tsx';
 import { Logo } from '../parts/icons.tsx';
 import { Banner } from '../parts/panel.tsx';
@@ -29,11 +30,7 @@ export function Banners(): JSX.Element | null {
   own ??= version;
   const files = useAsked('own files', statusesOfFiles);
   const isReplaced = files.asked.kind === 'there' && files.asked.value.includes(404);
-  const button = (
-    <button type="button" class="btn" onClick={tryNow}>
-      Try again
-    </button>
-  );
+  const button = <Button onClick={tryNow}>Try again</Button>;
   if (joined === 'full') {
     return (
       <Banner mark="waiting" alert button={button}>
@@ -53,11 +50,7 @@ export function Banners(): JSX.Element | null {
   if (joined !== 'live') return null;
   if (ready === false) return <NotReady />;
   if (version === own && !isReplaced) return null;
-  const reload = (
-    <button type="button" class="btn" onClick={() => location.reload()}>
-      Reload
-    </button>
-  );
+  const reload = <Button onClick={() => location.reload()}>Reload</Button>;
   // A gateway of another version may name its own otherwise.
   const isNamed = version !== undefined && version !== own;
   return (

@@ -5,6 +5,7 @@ import { shownJson } from '../../../../machines/base/shown-json.ts';
 import { useNow } from '../data/clock.ts';
 import { useCopy } from '../data/copy-text.ts';
 import { formatClock, formatFull } from '../data/format.ts';
+import { Button } from './button.tsx';
 
 export function Clock({ at }: { readonly at: number | string }): JSX.Element {
   const now = useNow();
@@ -56,9 +57,9 @@ export function LongText({ text, label }: { readonly text: string; readonly labe
   const [word, copy] = useCopy(text);
   return (
     <div class="long">
-      <button type="button" class="btn quiet copy" onClick={copy}>
+      <Button class="quiet copy" onClick={copy}>
         {word}
-      </button>
+      </Button>
       <Scrolled label={label}>
         <pre>{text}</pre>
       </Scrolled>

@@ -6,6 +6,7 @@ import { shownJson } from '../../../../machines/base/shown-json.ts';
 import { jsonParts } from '../data/json-parts.ts';
 import { useMedia } from '../data/use-media.ts';
 import { Scrolled } from './basics.tsx';
+import { Button } from './button.tsx';
 
 /** Longer text is cut, with a button that shows the rest. */
 const maxShown = 65_536;
@@ -35,9 +36,9 @@ export function Code({ text, label, json = false, paper = false }: CodeProps): J
       </Scrolled>
       {shown.length < text.length ? (
         <div class="pad btns">
-          <button type="button" class="btn" onClick={() => setWhole(true)}>
+          <Button onClick={() => setWhole(true)}>
             Show all {Math.ceil(text.length / 1_024).toLocaleString('en')} KB
-          </button>
+          </Button>
         </div>
       ) : null}
     </>

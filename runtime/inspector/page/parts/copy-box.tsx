@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useCopy } from '../data/copy-text.ts';
 import { Scrolled } from './basics.tsx';
-import { Icon } from './icons.tsx';
+import { Button } from './button.tsx';
 
 export function CopyBox({ label, text }: { readonly label: string; readonly text: string }): JSX.Element {
   const [word, copy] = useCopy(text);
@@ -11,11 +11,10 @@ export function CopyBox({ label, text }: { readonly label: string; readonly text
     <div class="panel raised">
       <header>
         <span class="small muted">{label}</span>
-        <button type="button" class="btn quiet push" onClick={copy}>
-          <Icon name="copy" />
+        <Button icon="copy" class="quiet push" onClick={copy}>
           {word}
           <span class="unseen"> {label}</span>
-        </button>
+        </Button>
       </header>
       <Scrolled label={label} class="codebox">
         <pre class="code">{text}</pre>

@@ -6,7 +6,6 @@ import { useCell } from '../data/cell.ts';
 import { connection, useIsGone } from '../data/connection.ts';
 import { holdPlace } from '../data/place.ts';
 import { Button, type ButtonProps } from './button.tsx';
-import { Icon } from './icons.tsx';
 import { Banner } from './panel.tsx';
 import { DialogToast } from './toast.tsx';
 
@@ -110,9 +109,7 @@ export function Dialog(props: DialogProps): JSX.Element {
         <h2 id={id} class="grow">
           {title}
         </h2>
-        <button type="button" class="btn quiet icon-only" disabled={busy} onClick={close} aria-label="Close">
-          <Icon name="close" />
-        </button>
+        <Button icon="close" class="quiet icon-only" disabled={busy} onClick={close} aria-label="Close" />
       </header>
       {isLocal ? null : <Offline />}
       <fieldset class="acts" disabled={isGone && !isLocal} role="none">
@@ -173,17 +170,16 @@ export function Confirm({
         </div>
       </fieldset>
       <div class="btns">
-        <button type="button" class="btn" data-first disabled={busy !== undefined} onClick={onClose}>
+        <Button data-first disabled={busy !== undefined} onClick={onClose}>
           Cancel
-        </button>
-        <button
-          type="button"
-          class={`btn ${danger ? 'danger' : 'primary'}`}
+        </Button>
+        <Button
+          class={danger ? 'danger' : 'primary'}
           disabled={busy !== undefined || (isGone && !isLocal)}
           onClick={onYes}
         >
           {busy ?? yes}
-        </button>
+        </Button>
       </div>
       <DialogToast />
     </dialog>

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { DifferenceLine } from '../data/differences.ts';
 import { Scrolled } from './basics.tsx';
+import { Button } from './button.tsx';
 
 /** Unchanged lines that are shown around a change. */
 const around = 3;
@@ -50,9 +51,7 @@ export function Difference({ lines, label }: DifferenceProps): JSX.Element {
       </Scrolled>
       {isCut ? (
         <div class="btns">
-          <button type="button" class="btn" onClick={() => setWhole(true)}>
-            Show all {lines.length.toLocaleString('en')} lines
-          </button>
+          <Button onClick={() => setWhole(true)}>Show all {lines.length.toLocaleString('en')} lines</Button>
         </div>
       ) : null}
     </>

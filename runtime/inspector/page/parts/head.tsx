@@ -3,6 +3,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { chooseProfile } from '../data/profile.ts';
 import { Scrolled } from './basics.tsx';
+import { Button } from './button.tsx';
 import { Icon } from './icons.tsx';
 
 interface HeadProps {
@@ -29,9 +30,8 @@ export function Head({ title, count, profile, children }: HeadProps): JSX.Elemen
 /** Shows that the view has only the rows of one profile; a click shows all. */
 function ProfileTag({ chosen }: { readonly chosen: string }): JSX.Element {
   return (
-    <button
-      type="button"
-      class="btn in-profile"
+    <Button
+      class="in-profile"
       aria-label={`Only of profile ${chosen}: show all`}
       title="Show all profiles"
       onClick={() => chooseProfile(undefined)}
@@ -41,7 +41,7 @@ function ProfileTag({ chosen }: { readonly chosen: string }): JSX.Element {
       </span>
       <span class="cut">{chosen}</span>
       <Icon name="close" small />
-    </button>
+    </Button>
   );
 }
 

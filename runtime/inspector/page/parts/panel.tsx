@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { Asked } from '../data/rpc.ts';
 import { withCode } from './basics.tsx';
+import { Button } from './button.tsx';
 import { type MarkName, StatusMark, type Tone } from './chip.tsx';
 
 interface PanelProps {
@@ -142,11 +143,7 @@ interface AnswerProps<Found> {
 /** The result; "Loading…" if it takes a moment; or the failure, with a button that tries again. */
 export function Answer<Found>({ asked, again, failed = '', what, children }: AnswerProps<Found>): JSX.Element {
   const words = `${what} could not be loaded.`;
-  const button = (
-    <button type="button" class="btn" onClick={again}>
-      Try again
-    </button>
-  );
+  const button = <Button onClick={again}>Try again</Button>;
   if (asked.kind === 'waiting') return <Loading />;
   if (asked.kind === 'there') {
     return (

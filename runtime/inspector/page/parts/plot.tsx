@@ -8,6 +8,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { counted } from '../data/format.ts';
 import { Scrolled } from './basics.tsx';
+import { Button } from './button.tsx';
 
 /** Events in one time span. */
 export interface Bucket {
@@ -241,14 +242,13 @@ function Plot({ sentence, height, top, format, ticks, legend, columns, rows, chi
             {name}
           </span>
         ))}
-        <button
-          type="button"
-          class="btn quiet as-table"
+        <Button
+          class="quiet as-table"
           aria-label={`${other}: ${columns.slice(1).join(', ')}`}
           onClick={() => setTable(!isTable)}
         >
           {other}
-        </button>
+        </Button>
       </div>
     </div>
   );

@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { signIn } from '../data/session.ts';
+import { Button } from './button.tsx';
 import { Field } from './choice.tsx';
 
 interface SignInProps {
@@ -44,9 +45,9 @@ export function SignIn({ name: known = '', onDone }: SignInProps): JSX.Element {
         onInput={setPassword}
         {...(state.kind === 'refused' ? { fault: `Not signed in: ${state.why}.` } : {})}
       />
-      <button type="submit" class="btn primary tall" disabled={name === '' || password === '' || state.kind === 'busy'}>
+      <Button type="submit" class="primary tall" disabled={name === '' || password === '' || state.kind === 'busy'}>
         Sign in
-      </button>
+      </Button>
     </form>
   );
 }

@@ -1,7 +1,7 @@
 /** A list, and beside it what was opened. Below 1101 px the opened one replaces the list, with a Back button. */
 
 import type { ComponentChildren, JSX } from 'preact';
-import { Icon } from './icons.tsx';
+import { Button } from './button.tsx';
 
 interface SplitProps {
   readonly list: ComponentChildren;
@@ -25,10 +25,9 @@ export function Split({ list, label, opened, middle = false, back, onBack, child
       </section>
       <div class="pane">
         {opened ? (
-          <button type="button" class="btn quiet back" onClick={onBack}>
-            <Icon name="back" />
+          <Button icon="back" class="quiet back" onClick={onBack}>
             {back}
-          </button>
+          </Button>
         ) : null}
         <div class="stack">{children}</div>
       </div>

@@ -8,8 +8,8 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { note } from '../data/announce.ts';
 import { createCell, useCell } from '../data/cell.ts';
 import { withCode } from './basics.tsx';
+import { Button } from './button.tsx';
 import { StatusMark } from './chip.tsx';
-import { Icon } from './icons.tsx';
 
 /** How many dialogs are open. Each disables what is in it while the daemon is away; what is below cannot be used anyway. */
 export const openDialogs = createCell(0);
@@ -41,20 +41,16 @@ export function Toast({ depth = 0 }: { readonly depth?: number }): JSX.Element {
           <span class="wrap">{withCode(shown.text)}</span>
           {/* In a dialog it would lead away from what is typed there. */}
           {shown.action === undefined || depth > 0 ? null : (
-            <button
-              type="button"
-              class="btn"
+            <Button
               onClick={() => {
                 close();
                 shown.action?.run();
               }}
             >
               {shown.action.label}
-            </button>
+            </Button>
           )}
-          <button type="button" class="btn quiet icon-only" aria-label="Close" onClick={close}>
-            <Icon name="close" />
-          </button>
+          <Button icon="close" class="quiet icon-only" aria-label="Close" onClick={close} />
         </div>
       )}
     </div>

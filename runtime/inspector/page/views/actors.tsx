@@ -63,16 +63,15 @@ function ActorsHere({ place }: { readonly place: Place }): JSX.Element {
       <Head title="Actors" count={`${total.toLocaleString('en')} live`}>
         <NodeChoice node="" />
         {standings.map(([standing, word]) => (
-          <button
+          <Button
             key={standing}
-            type="button"
-            class={`btn round${standing === 'failed' && (counts.failed ?? 0) > 0 ? '' : ' not-s'}`}
+            class={`round${standing === 'failed' && (counts.failed ?? 0) > 0 ? '' : ' not-s'}`}
             aria-pressed={filter.standing === standing}
             onClick={() => goFiltered({ ...query, is: filter.standing === standing ? '' : standing })}
           >
             <Mark standing={standing} />
             {word} <span class="muted num">{counts[standing] ?? 0}</span>
-          </button>
+          </Button>
         ))}
       </Head>
       <Split
