@@ -3,6 +3,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useState } from 'preact/hooks';
 import type { Asked } from '../data/rpc.ts';
+import { Acts } from './acts.tsx';
 import { withCode } from './basics.tsx';
 import { Button } from './button.tsx';
 import { type MarkName, StatusMark, type Tone } from './chip.tsx';
@@ -115,15 +116,22 @@ interface EmptyProps {
   readonly title: string;
   readonly children?: ComponentChildren;
   readonly buttons?: ComponentChildren;
+  /** Buttons that change something. */
+  readonly acts?: ComponentChildren;
 }
 
 /** An empty state: why it is empty, and what would change that. */
-export function Empty({ title, children, buttons }: EmptyProps): JSX.Element {
+export function Empty({ title, children, buttons, acts }: EmptyProps): JSX.Element {
   return (
     <div class="empty">
       <p class="strong">{title}</p>
       {children === undefined ? null : <p class="muted">{children}</p>}
-      {buttons === undefined ? null : <div class="btns">{buttons}</div>}
+      {(buttons ?? acts) === undefined ? null : (
+        <div class="btns">
+          {buttons}
+          <Acts>{acts}</Acts>
+        </div>
+      )}
     </div>
   );
 }

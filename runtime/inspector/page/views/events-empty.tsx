@@ -8,7 +8,6 @@ import { searchIn } from '../../../../machines/base/event-query.ts';
 import { counted } from '../data/format.ts';
 import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
-import { Acts } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { Empty } from '../parts/panel.tsx';
 
@@ -33,17 +32,13 @@ function NothingCame({ range, inRange, onRange, onTest }: NoEventsProps): JSX.El
     <Empty
       title={range === 'all' ? 'No event has come yet.' : `No events ${inRange}.`}
       buttons={
-        <>
-          {range === 'all' ? null : range === '24h' || range === '7d' ? (
-            <Button onClick={() => onRange('all')}>Show all events</Button>
-          ) : (
-            <Button onClick={() => onRange('24h')}>Show last 24 hours</Button>
-          )}
-          <Acts>
-            <Button onClick={onTest}>Send test event…</Button>
-          </Acts>
-        </>
+        range === 'all' ? null : range === '24h' || range === '7d' ? (
+          <Button onClick={() => onRange('all')}>Show all events</Button>
+        ) : (
+          <Button onClick={() => onRange('24h')}>Show last 24 hours</Button>
+        )
       }
+      acts={<Button onClick={onTest}>Send test event…</Button>}
     />
   );
 }

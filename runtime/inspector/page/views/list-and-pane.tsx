@@ -10,6 +10,7 @@ import { go } from '../data/place.ts';
 import { rowsOf, useProfile } from '../data/profile.ts';
 import type { Asking } from '../data/rpc.ts';
 import { useWords } from '../data/use-words.ts';
+import { Acts } from '../parts/acts.tsx';
 import { SearchField } from '../parts/choice.tsx';
 import { Head } from '../parts/head.tsx';
 import { Answer, Empty } from '../parts/panel.tsx';
@@ -71,7 +72,7 @@ export function ListAndPane<Row extends { readonly name: string; readonly profil
   readonly label?: string;
   /** Returns the name of an item in addresses; by default with that of its profile. */
   readonly idOf?: (row: Row) => string;
-  /** In the head. */
+  /** In the head: what changes something. */
   readonly buttons?: ComponentChildren;
   /** In place of the list, if there are no items. */
   readonly none: JSX.Element;
@@ -127,7 +128,7 @@ export function ListAndPane<Row extends { readonly name: string; readonly profil
         count={asking.asked.kind === 'there' ? all.length.toLocaleString('en') : undefined}
         profile={profile}
       >
-        {buttons}
+        <Acts>{buttons}</Acts>
       </Head>
       <Answer {...asking} what={`The ${view}`}>
         {() =>

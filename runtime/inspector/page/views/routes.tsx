@@ -15,7 +15,6 @@ import { call, useKept } from '../data/rpc.ts';
 import { useFollowed } from '../data/use-fresh.ts';
 import { useMedia } from '../data/use-media.ts';
 import { useAgain } from '../data/use-nodes.ts';
-import { Acts } from '../parts/acts.tsx';
 import { Clock } from '../parts/basics.tsx';
 import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
@@ -62,21 +61,17 @@ export function Routes({ place }: { readonly place: Place }): JSX.Element {
         // Beside the list the first route is open by default, and stays open when another one fails.
         at={place.chosen === '' && isWide ? first.current : place.chosen}
         buttons={
-          <Acts>
-            <Button icon="add" onClick={() => setAdding(true)}>
-              New subscription…
-            </Button>
-          </Acts>
+          <Button icon="add" onClick={() => setAdding(true)}>
+            New subscription…
+          </Button>
         }
         none={
           <Empty
             title="No routes yet."
-            buttons={
-              <Acts>
-                <a class="btn primary" href={hashOf('overview', 'first-steps')}>
-                  Add a route
-                </a>
-              </Acts>
+            acts={
+              <a class="btn primary" href={hashOf('overview', 'first-steps')}>
+                Add a route
+              </a>
             }
           >
             A route takes the webhooks of one source. Routes of config.yaml are listed here too.

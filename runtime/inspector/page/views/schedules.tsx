@@ -12,7 +12,6 @@ import type { Place } from '../data/hash.ts';
 import { call } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFollowed } from '../data/use-fresh.ts';
-import { Acts } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { Mark } from '../parts/chip.tsx';
 import { Empty } from '../parts/panel.tsx';
@@ -35,21 +34,17 @@ export function Schedules({ place }: { readonly place: Place }): JSX.Element {
         {...{ listing, place }}
         idOf={({ profile, id }) => `${profile}/${id}`}
         buttons={
-          <Acts>
-            <Button icon="add" onClick={add}>
-              New schedule…
-            </Button>
-          </Acts>
+          <Button icon="add" onClick={add}>
+            New schedule…
+          </Button>
         }
         none={
           <Empty
             title="No schedules yet."
-            buttons={
-              <Acts>
-                <Button class="primary" onClick={add}>
-                  New schedule…
-                </Button>
-              </Acts>
+            acts={
+              <Button class="primary" onClick={add}>
+                New schedule…
+              </Button>
             }
           >
             A schedule gives the agent a prompt at certain times.

@@ -14,7 +14,7 @@ import { useProfile } from '../data/profile.ts';
 import { call, useAsked } from '../data/rpc.ts';
 import { inListOrder, type ServerTab, serverLabel, serverLine, serverMark, serverTabs } from '../data/server-words.ts';
 import { useFollowed } from '../data/use-fresh.ts';
-import { Acts, useMayAct } from '../parts/acts.tsx';
+import { useMayAct } from '../parts/acts.tsx';
 import { Button } from '../parts/button.tsx';
 import { StatusMark } from '../parts/chip.tsx';
 import { Empty, Tag } from '../parts/panel.tsx';
@@ -45,14 +45,14 @@ export function Servers({ place }: { readonly place: Place }): JSX.Element {
         at={id}
         label="MCP servers"
         buttons={
-          <Acts>
+          <>
             <Button icon="download" onClick={() => add('import')}>
               Import…
             </Button>
             <Button icon="add" class="primary" onClick={() => add('command')}>
               Add server
             </Button>
-          </Acts>
+          </>
         }
         none={<NoServers add={add} />}
         unchosen={<Empty title="Choose a server">Its log, its tools and its calls are shown here.</Empty>}
@@ -113,8 +113,8 @@ function NoServers({ add }: { readonly add: (kind: string) => void }): JSX.Eleme
   return (
     <Empty
       title="No servers yet."
-      buttons={
-        <Acts>
+      acts={
+        <>
           <Button class="primary" onClick={() => add('command')}>
             Add server
           </Button>
@@ -123,7 +123,7 @@ function NoServers({ add }: { readonly add: (kind: string) => void }): JSX.Eleme
               Import from {programs.size === 1 ? first.program : `${programs.size} programs`} ({found.length})
             </Button>
           )}
-        </Acts>
+        </>
       }
     >
       An MCP server gives the agent tools: a local command, or an address.

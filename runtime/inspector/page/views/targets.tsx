@@ -14,7 +14,6 @@ import { profiles } from '../data/live.ts';
 import { call } from '../data/rpc.ts';
 import { standingOfState } from '../data/standing.ts';
 import { useFollowed } from '../data/use-fresh.ts';
-import { Acts } from '../parts/acts.tsx';
 import { withCode } from '../parts/basics.tsx';
 import { Chip, Mark } from '../parts/chip.tsx';
 import { Headline, MetaTime, Why } from '../parts/headline.tsx';
@@ -34,12 +33,10 @@ export function Targets({ place }: { readonly place: Place }): JSX.Element {
       none={
         <Empty
           title="No targets yet."
-          buttons={
-            <Acts>
-              <a class="btn primary" href={hashOf('overview', 'first-steps')}>
-                Set up a target
-              </a>
-            </Acts>
+          acts={
+            <a class="btn primary" href={hashOf('overview', 'first-steps')}>
+              Set up a target
+            </a>
           }
         >
           Results are written to the log.
