@@ -7,8 +7,7 @@
 
 import { ownersToolsets } from '../../machines/agent/toolset.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
-import { noticePlace } from '../../machines/config/notice-place.ts';
-import { type CronJob, defaultGraceMs, onTimeMs, restOf } from '../../machines/cron/job.ts';
+import { type CronJob, defaultGraceMs, onTimeMs, restOf, workOf } from '../../machines/cron/job.ts';
 import type { EventRecord, RunRecord } from '../../machines/webhook/record.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import type { CommitVerdict, Write } from '../store/journal.ts';
@@ -226,14 +225,8 @@ function eventOf({ key, nowMs, profile, job }: Entry, event: string, status: 'cr
     receivedAtMs: nowMs,
     headers: {},
     body: '',
-    prompt: job.prompt,
-    skills: job.skills,
     toolsets: ownersToolsets,
-    ...(job.model === undefined ? {} : { model: job.model }),
-    deliver: job.deliver,
-    deliverExtra: job.deliverExtra,
-    onFailure: noticePlace(job),
-    cronJob: job.id,
+    ...workOf(job),
   };
 }
 

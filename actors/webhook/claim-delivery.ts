@@ -5,8 +5,7 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
-import type { NoticePlace } from '../../machines/config/notice-place.ts';
+import type { workOf } from '../../machines/cron/job.ts';
 import type { Joining } from '../../machines/webhook/coalesce.ts';
 import {
   claimLifeMs,
@@ -37,16 +36,7 @@ export interface ClaimRequest extends Claimant {
 
 /** The cron job at the time of the event. */
 export type JobFinding =
-  | {
-      readonly kind: 'ready';
-      readonly id: string;
-      readonly prompt: string;
-      readonly skills: readonly string[];
-      readonly model?: string;
-      readonly deliver: string;
-      readonly deliverExtra: JsonObject;
-      readonly notice?: NoticePlace;
-    }
+  | { readonly kind: 'ready'; readonly work: ReturnType<typeof workOf> }
   | { readonly kind: 'dropped'; readonly reason: string; readonly id?: string };
 
 /** What a granted claim leads to; the pools receive it once the commit is on disk. */
@@ -200,18 +190,15 @@ export function createClaimDelivery(ports: ClaimPorts): ClaimDelivery {
       );
       return;
     }
+    const { work } = job;
     const firing: EventDraft = {
       ...event,
-      prompt: event.prompt === undefined ? job.prompt : `${job.prompt}\n\n${event.prompt}`,
-      skills: job.skills,
-      ...(job.model === undefined ? {} : { model: job.model }),
-      deliver: job.deliver,
-      deliverExtra: job.deliverExtra,
-      onFailure: event.isDry ? undefined : job.notice,
-      cronJob: job.id,
+      ...work,
+      prompt: event.prompt === undefined ? work.prompt : `${work.prompt}\n\n${event.prompt}`,
+      onFailure: event.isDry ? undefined : work.onFailure,
     };
     // The scheduler makes the same claim for a firing, so no firing happens twice.
-    const name = `cron/${event.profile}/${job.id}/${key}`;
+    const name = `cron/${event.profile}/${work.cronJob}/${key}`;
     const value = { eventKey: key };
     const also: Write[] = [{ kind: 'claim', name, value, forMs: claimLifeMs }];
     claimRun(request, firing, { also }, settled);

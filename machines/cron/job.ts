@@ -4,7 +4,8 @@
  * @see CRN-1 and PRF-2 in docs/specification.md
  */
 
-import { cut, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { cut, defined, isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { noticePlace } from '../config/notice-place.ts';
 import type { Route } from '../config/route.ts';
 import { canonicalTarget, cureOfTarget } from '../config/targets.ts';
 import { readSchedule, type Schedule } from './expression.ts';
@@ -31,6 +32,12 @@ export interface CronJob extends Pick<Route, OfRoute> {
   readonly flaw?: string;
   /** What in its record is probably not meant; the job is fired anyway. */
   readonly doubt?: string;
+}
+
+/** What a firing takes from its job, in the words of its event, whatever fires it. */
+export function workOf(job: CronJob) {
+  const { id: cronJob, prompt, skills, model, deliver, deliverExtra } = job;
+  return { prompt, skills, ...defined({ model }), deliver, deliverExtra, onFailure: noticePlace(job), cronJob };
 }
 
 /** When a job is due: never on its own, by its schedule, or never because the schedule is invalid. */

@@ -8,10 +8,8 @@ import type { LoadedProfile } from '../../actors/config/load-config.ts';
 import { hasSkillIn } from '../../actors/config/route-world.ts';
 import { createNextDue, knowsZone } from '../../actors/cron/next-due.ts';
 import type { JobFinding } from '../../actors/webhook/claim-delivery.ts';
-import { defined } from '../../machines/base/json.ts';
 import { disabledTarget, missingSkills } from '../../machines/config/loose-ends.ts';
-import { noticePlace } from '../../machines/config/notice-place.ts';
-import { type CronJob, restOf, restReason, type Timing, timingOf } from '../../machines/cron/job.ts';
+import { type CronJob, restOf, restReason, type Timing, timingOf, workOf } from '../../machines/cron/job.ts';
 import { neverWord, nextTimes } from './plan.ts';
 
 interface JobOutlook {
@@ -53,16 +51,7 @@ function looseEnd({ deliver, onFailure, skills }: CronJob, profile: LoadedProfil
 /** The job that a webhook fires: its settings, or why the event is dropped. */
 export function findingOf(job: CronJob | undefined, ref: string): JobFinding {
   if (job === undefined) return { kind: 'dropped', reason: `cron job "${ref}" does not exist` };
-  const { id, prompt, skills, model, deliver, deliverExtra } = job;
   const rest = restOf(job);
-  if (rest !== undefined) return { kind: 'dropped', id, reason: restReason(job, rest) };
-  return {
-    kind: 'ready',
-    id,
-    prompt,
-    skills,
-    deliver,
-    deliverExtra,
-    ...defined({ notice: noticePlace(job), model }),
-  };
+  if (rest !== undefined) return { kind: 'dropped', id: job.id, reason: restReason(job, rest) };
+  return { kind: 'ready', work: workOf(job) };
 }

@@ -6,7 +6,7 @@ import { openMemoryJournal } from '../../../actors/store/memory-journal.ts';
 import { createBatches } from '../../../actors/webhook/batches.ts';
 import { type ClaimRequest, createClaimDelivery } from '../../../actors/webhook/claim-delivery.ts';
 import { done } from '../../../machines/base/fault.ts';
-import type { CronJob } from '../../../machines/cron/job.ts';
+import { type CronJob, workOf } from '../../../machines/cron/job.ts';
 
 const due = { dueAtMs: 1_000_000 };
 const job: CronJob = {
@@ -153,7 +153,7 @@ t.test('CRN-2 · schedule, webhook and hand take claims of one name, so that no 
   const claimDelivery = createClaimDelivery({
     keeper,
     batches: createBatches(keeper),
-    findJob: () => ({ kind: 'ready', ...job }),
+    findJob: () => ({ kind: 'ready', work: workOf(job) }),
     placeOf: () => undefined,
     hasRoom: () => true,
     reports: { nextOrder: () => 1, open: () => {} },

@@ -26,12 +26,15 @@ import { plainEvent } from '../../support/records.ts';
 
 const job: JobFinding = {
   kind: 'ready',
-  id: 'nightly',
-  prompt: 'the job says',
-  skills: ['its skill'],
-  model: 'its model',
-  deliver: 'its target',
-  deliverExtra: { channel: 'its own' },
+  work: {
+    prompt: 'the job says',
+    skills: ['its skill'],
+    model: 'its model',
+    deliver: 'its target',
+    deliverExtra: { channel: 'its own' },
+    onFailure: undefined,
+    cronJob: 'nightly',
+  },
 };
 
 const event: EventRecord = {

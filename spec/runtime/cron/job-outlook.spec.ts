@@ -4,17 +4,17 @@ import { findingOf } from '../../../runtime/cron/job-outlook.ts';
 
 const settings = { prompt: 'p', skills: ['s'], deliver: 'telegram' };
 const record = { id: 'j', name: 'digest', ...settings, deliver_extra: { chat_id: '1' } };
-const ready = { kind: 'ready', id: 'j', ...settings, deliverExtra: { chat_id: '1' } };
+const work = { cronJob: 'j', ...settings, deliverExtra: { chat_id: '1' }, onFailure: undefined };
 
 t.test('CRN-2 · a webhook finds the job’s own settings, or why it is dropped', (t) => {
   const rows: readonly (readonly [string, ReturnType<typeof readJob>, object])[] = [
     ['no such job', undefined, { kind: 'dropped', reason: 'cron job "digest" does not exist' }],
-    ['ready', readJob(record), ready],
-    ['of another model', readJob({ ...record, model: 'other' }), { ...ready, model: 'other' }],
+    ['ready', readJob(record), { kind: 'ready', work }],
+    ['of another model', readJob({ ...record, model: 'other' }), { kind: 'ready', work: { ...work, model: 'other' } }],
     [
       'with a notice of failure',
       readJob({ ...record, on_failure: 'slack' }),
-      { ...ready, notice: { target: 'slack', extra: {} } },
+      { kind: 'ready', work: { ...work, onFailure: { target: 'slack', extra: {} } } },
     ],
     [
       'paused',
