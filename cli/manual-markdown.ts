@@ -37,10 +37,7 @@ function section(command: CliCommand, everywhere: ReadonlySet<string>): readonly
       ? []
       : [`\`\`\`sh\n${page.examples.map(([words, what]) => `${words}  # ${what}`).join('\n')}\n\`\`\``]),
     ...(own.length === 0 ? [] : [`Exit codes: ${own.map(([code, text]) => `${code}: ${text}`).join(' ')}`]),
-    ...sentence(
-      'Needs a running gateway.',
-      page.exits.some(([code]) => code === '3'),
-    ),
+    ...(page.exits.some(([code]) => code === '3') ? ['Needs a running gateway.'] : []),
     ...named(
       'Files',
       page.files.map(([file]) => `\`${file}\``),
@@ -63,10 +60,6 @@ function listOf(rows: readonly Row[]): readonly string[] {
 
 function named(title: string, items: readonly string[]): readonly string[] {
   return items.length === 0 ? [] : [`${title}: ${items.join(', ')}.`];
-}
-
-function sentence(text: string, said: boolean): readonly string[] {
-  return said ? [text] : [];
 }
 
 function reference(one: string): string {

@@ -45,7 +45,8 @@ export function parseWords(words: readonly string[]): Parsed {
   if (given.some(({ name, word }) => name === 'help' || word === '-h')) return helpOn(bare, command);
   if (given.some(({ name, word }) => name === 'version' || word === '-V')) return { kind: 'version' };
   if (command === undefined) return bare.length === 0 ? strayFlags(given) : unknown(bare);
-  const misused = (message: string): Parsed => ({ kind: 'misused', message, cure: cureOf(command) });
+  const cure = `Usage: ${usageLine(command)}\nSee \`agent help ${command.path.join(' ')}\`.`;
+  const misused = (message: string): Parsed => ({ kind: 'misused', message, cure });
   const flags: Record<string, string | true> = {};
   for (const flagGiven of given) {
     const { name, value } = flagGiven;
@@ -139,10 +140,6 @@ function strayFlags(given: readonly GivenFlag[]): Parsed {
   const flag = globalFlags.find(({ name }) => name === first?.name);
   const problem = first && flagProblem(first, flag, globalFlags);
   return { kind: 'misused', message: problem ?? 'no command is named', cure: 'See `agent help` for the commands.' };
-}
-
-function cureOf(command: CliCommand): string {
-  return `Usage: ${usageLine(command)}\nSee \`agent help ${command.path.join(' ')}\`.`;
 }
 
 /** Whether one of the words of which there may be any number has come: the first is a program, never its flag. */

@@ -138,10 +138,6 @@ export function createQueue(given: Pace, { steadyMs, wake }: QueuePorts): Queue 
   function forget(chat: Chat, asker: Asker): void {
     chat.waiting.delete(asker);
     if (chat.holder === asker) chat.holder = undefined;
-    rest(chat);
-  }
-
-  function rest(chat: Chat): void {
     if (chat.waiting.size === 0) active.delete(chat);
   }
 

@@ -40,12 +40,8 @@ export async function openStore(directory: string): Promise<Result<Environment>>
   try {
     // One after the other, so that those before a failure are kept for the next try.
     while (reserved.length < reservedDescriptors) reserved = [...reserved, openSync('/dev/null', 'r')];
-  } catch (error) {
-    return { ok: false, fault: openFault(directory, error) };
-  }
-  const looked = removeMarker(directory) ? done('sound') : await lookAt(directory);
-  if (!looked.ok) return looked;
-  try {
+    const looked = removeMarker(directory) ? done('sound') : await lookAt(directory);
+    if (!looked.ok) return looked;
     if (looked.value === 'absent') await makeStore(directory);
   } catch (error) {
     return { ok: false, fault: openFault(directory, error) };

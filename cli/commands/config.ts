@@ -11,7 +11,8 @@ export async function checkConfig(context: CommandContext): Promise<ExitCode> {
   const found = await context.ask('config.check');
   if (hasFlag(context, 'json')) printJson(context, found);
   else {
-    if (found.length === 0) context.out.print(`${isThere(context) ? 'No findings' : noFile(context)}.\n`);
+    if (found.length === 0)
+      context.out.print(`${existsSync(homePaths(context.home).config) ? 'No findings' : noFile(context)}.\n`);
     else
       context.out.print(
         `${found.map((one) => plain(printDiagnostic(one))).join('\n\n')}\n\n${found.length === 1 ? '1 finding' : `${found.length} findings`}\n`,
@@ -20,10 +21,6 @@ export async function checkConfig(context: CommandContext): Promise<ExitCode> {
     for (const hint of hints) context.out.print(`Hint: ${oneLine(hint)}\n`);
   }
   return found.length === 0 ? 0 : 1;
-}
-
-function isThere({ home }: CommandContext): boolean {
-  return existsSync(homePaths(home).config);
 }
 
 function noFile({ home, gateway }: CommandContext): string {

@@ -24,6 +24,7 @@ import {
 import { outlookOf } from '../cron/job-outlook.ts';
 import { nextTimes, noSchedule } from '../cron/plan.ts';
 import type { JobStanding } from '../cron/view.ts';
+import { iso } from '../inspector/timeline-sources.ts';
 import { type CommandHost, type Commands, daemonOf, textOf } from './command.ts';
 import type { ChangedJob, JobDetail, JobRow } from './contract/jobs.ts';
 import { Refusal, refuse } from './contract/refusal.ts';
@@ -333,8 +334,4 @@ function ambiguousJob(ref: string, profile: string, ids: readonly string[]): Ref
     'cron-job-ambiguous',
     `${ids.length} cron jobs are named "${ref}" in profile "${profile}"; name one by its id: ${ids.join(', ')}`,
   );
-}
-
-function iso(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

@@ -36,7 +36,7 @@ import {
   textOf,
 } from './command.ts';
 import { Refusal, refuse } from './contract/refusal.ts';
-import type { Offered, ToolRow } from './contract/servers.ts';
+import type { Offered } from './contract/servers.ts';
 import type { Result } from './contract.ts';
 import { cureOfUnread, notServed, profileOf } from './home-view.ts';
 
@@ -54,8 +54,7 @@ export const mcpCommands = {
     const profile = profileIn(mcp, params);
     const server = optionalText(params, 'server');
     if (server !== undefined) knownIn(mcp, profile, server, lentIn(params));
-    const allows = allowedBy(params);
-    return mcp.tools(profile, server).filter((row) => allows(toolIn(row)));
+    return mcp.tools(profile, server).filter(allowedBy(params));
   }),
 
   'mcp.call': async (host, params, peer) => {
@@ -263,17 +262,12 @@ function filtersOf(params: JsonObject): readonly ((tool: ServerTool) => boolean)
 function unknownIn(params: JsonObject, profile: string, mcp: McpView): readonly string[] {
   const asked = optionalText(params, 'toolsets');
   if (asked === undefined || lentIn(params) !== undefined) return [];
-  const servers = mcp.list().flatMap((row) => (row.profile === profile ? [row.name] : []));
-  return unknownToolsets(splitGlobs(asked), servers);
+  return unknownToolsets(splitGlobs(asked), namesIn(mcp, profile));
 }
 
 /** The toolsets of the calling run; undefined outside of a run. */
 function lentIn({ lent }: JsonObject): readonly string[] | undefined {
   return Array.isArray(lent) ? lent.map(String) : undefined;
-}
-
-export function toolIn({ server, name }: Pick<ToolRow, 'server' | 'name'>): ServerTool {
-  return { server: String(server), name: String(name) };
 }
 
 export function mcpOf(host: CommandHost): McpView {
@@ -365,7 +359,7 @@ export function unknownServer(
 }
 
 function namesIn(mcp: McpView, profile: string): readonly string[] {
-  return mcp.list().flatMap((row) => (row.profile === profile ? [String(row.name)] : []));
+  return mcp.list().flatMap((row) => (row.profile === profile ? [row.name] : []));
 }
 
 function disabledServer(name: string, profile: string): Refusal {

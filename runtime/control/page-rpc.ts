@@ -79,7 +79,7 @@ export async function answerPage(
   const answer = serialize();
   answerBytes = Buffer.byteLength(answer);
   // The response to a subscription stays open until the page leaves.
-  if (streams && isSubscription(asked.method)) response.write(answer);
+  if (streams && subscriptions.has(asked.method)) response.write(answer);
   else if (streams) response.end(answer);
   else end(response, 200, answer);
 }
@@ -132,10 +132,6 @@ const subscriptions: ReadonlySet<string> = new Set([
   'inspect.follow',
   'overview.watch',
 ]);
-
-function isSubscription(method: string): boolean {
-  return subscriptions.has(method);
-}
 
 function end(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, { 'content-type': 'application/json' });

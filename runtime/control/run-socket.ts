@@ -15,7 +15,7 @@ import { splitGlobs } from '../../machines/mcp/glob.ts';
 import type { Command, CommandHost } from './command.ts';
 import { commands } from './commands.ts';
 import { Refusal } from './contract/refusal.ts';
-import { mcpOf, toolIn } from './mcp-commands.ts';
+import { mcpOf } from './mcp-commands.ts';
 import { formatError, rpcCodes } from './protocol.ts';
 import { type ControlSettings, createUnanswered, freePath, listenAt, serveConnection } from './server.ts';
 import { demandOwnFolder } from './socket-folder.ts';
@@ -142,7 +142,7 @@ function ofTools(...chosen: readonly string[]): Bind {
 /** Whether the requested toolsets exceed those of the run. */
 function reachBeyond(asked: string, { profile, toolsets }: RunBounds, host: CommandHost): boolean {
   if (asked === '') return false;
-  const tools = mcpOf(host).tools(profile).map(toolIn).filter(toolFilter(toolsets));
+  const tools = mcpOf(host).tools(profile).filter(toolFilter(toolsets));
   return !splitGlobs(asked).every((name) => isWithin(name, toolsets, tools));
 }
 

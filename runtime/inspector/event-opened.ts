@@ -8,7 +8,7 @@ import { type Answer, sourceOf } from '../../machines/config/sources.ts';
 import { readablePayload } from '../../machines/webhook/body.ts';
 import { isPassing } from '../../machines/webhook/marks.ts';
 import { type EventRecord, handedInWords } from '../../machines/webhook/record.ts';
-import type { EventReplay, OpenedEvent, Payload } from '../control/contract/event-wire.ts';
+import type { EventReplay, OpenedEvent } from '../control/contract/event-wire.ts';
 import { openedDelivery } from './event-attempts.ts';
 import { answerOf, checksOf } from './event-checks.ts';
 import { spansOf } from './event-spans.ts';
@@ -33,6 +33,7 @@ const cancellable: ReadonlySet<string> = new Set(['queued', 'running']);
 /** Of any length: the payload is cut after it has been redacted. */
 export function openEvent(sources: OpenedSources): OpenedEvent {
   const { key, event, run, status, questions } = sources;
+  const { body, headers } = event;
   const spans = spansOf(sources, sources.joined);
   // The outcome of a delivery is on disk before that of its run, which the event shows.
   const isOpen = spans.some(({ end }) => end === undefined) || isPassing(run?.record.status);
@@ -50,8 +51,8 @@ export function openEvent(sources: OpenedSources): OpenedEvent {
     ended: isOpen ? undefined : Math.max(...spans.map(({ end = 0 }) => end)),
     verdict: eventVerdict(sources),
     sender: senderWords(event),
-    payload: payloadOf(event),
-    headers: event.headers,
+    payload: { text: readablePayload(body, headers), bytes: Buffer.byteLength(body), whole: true },
+    headers,
     prompt: event.prompt || undefined,
     response: run?.record.response,
     answer,
@@ -72,10 +73,6 @@ export function withFirstPayload(opened: OpenedEvent): OpenedEvent {
   const { payload } = opened;
   const text = cut(payload.text, firstPayload);
   return { ...opened, payload: { ...payload, text, whole: text.length === payload.text.length } };
-}
-
-function payloadOf({ body, headers }: EventRecord): Payload {
-  return { text: readablePayload(body, headers), bytes: Buffer.byteLength(body), whole: true };
 }
 
 function senderWords(event: EventRecord): string {

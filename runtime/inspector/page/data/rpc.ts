@@ -122,7 +122,7 @@ export async function subscribe<M extends Method>(
     if (message.method === undefined) begun(resultOf(message) as Result<M>);
     else heard(message.params ?? {});
   }
-  throw closed();
+  throw new RpcRefusal('the daemon closed the connection', 'closed');
 }
 
 async function* messagesOf(method: string, params: object, signal: AbortSignal): AsyncGenerator<RpcMessage> {
@@ -136,10 +136,6 @@ async function* messagesOf(method: string, params: object, signal: AbortSignal):
     rest = lines.pop() ?? '';
     for (const line of lines) if (line.trim() !== '') yield JSON.parse(line) as RpcMessage;
   }
-}
-
-function closed(): RpcRefusal {
-  return new RpcRefusal('the daemon closed the connection', 'closed');
 }
 
 /** Fetches JSON from an address of the daemon; undefined for 404. */
