@@ -63,8 +63,8 @@ export function createAsk(source: CallSource): Ask {
   const { socket, node, home } = gateway;
   let isHung = false;
   const call = async (method: string, params: JsonObject = {}): Promise<Json> => {
-    const { onlyReads, readsHome } = await import('../runtime/control/methods.ts');
-    const mayReadHere = home !== undefined && node === undefined && readsHome(method);
+    const { isOfHome, onlyReads } = await import('../runtime/control/methods.ts');
+    const mayReadHere = home !== undefined && node === undefined && isOfHome(method) && onlyReads(method);
     if (isHung && mayReadHere) return runHere(method, params, source);
     let client: ControlClient | undefined;
     try {

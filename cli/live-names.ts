@@ -37,27 +37,21 @@ const sources: Readonly<Partial<Record<NameKind, Source>>> = {
     pick: (row) => (row.source === 'dynamic' ? named(row.name, row.description) : undefined),
   },
   job: { method: 'cron.list', pick: (row) => named(row.id, row.name) },
-  delivery: {
-    method: 'webhook.deliveries',
-    params: { limit: maxRows },
-    pick: (row) => named(row.delivery_id, `${String(row.route)} ${String(row.event)} ${String(row.status)}`),
-  },
-  run: {
-    method: 'runs.list',
-    params: { limit: maxRows },
-    pick: (row) => named(row.id, `${String(row.route)} ${String(row.event)} ${String(row.status)}`),
-  },
-  sending: {
-    method: 'deliveries.list',
-    params: { limit: maxRows },
-    pick: (row) => named(row.id, `${String(row.target)} ${String(row.route)} ${String(row.status)}`),
-  },
+  delivery: newest('webhook.deliveries', 'delivery_id', 'route', 'event'),
+  run: newest('runs.list', 'id', 'route', 'event'),
+  sending: newest('deliveries.list', 'id', 'target', 'route'),
   approval: {
     method: 'approvals.list',
     // Not the message: a server wrote it, and here no label precedes it (SEC-7).
     pick: (row) => named(row.id, `${String(row.server)} ${String(row.tool ?? row.kind)}`),
   },
 };
+
+/** The newest rows by their id, each with two of its words and its status. */
+function newest(method: string, id: string, ...words: readonly [string, string]): Source {
+  const help = (row: JsonObject): string => [...words, 'status'].map((word) => String(row[word])).join(' ');
+  return { method, params: { limit: maxRows }, pick: (row) => named(row[id], help(row)) };
+}
 
 /** The names of a kind, only of the given profile if there is one: some lists are of all profiles. */
 export async function liveNames(

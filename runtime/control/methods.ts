@@ -134,11 +134,6 @@ export function isOfHome(method: string): boolean {
   return factsOf(method)?.isOfHome === true;
 }
 
-/** Whether the command line can read it in the home while the gateway hangs. */
-export function readsHome(method: string): boolean {
-  return isOfHome(method) && onlyReads(method);
-}
-
 /** Whether it uses documents that may be in a database. */
 export function usesDocuments(method: string): boolean {
   return factsOf(method)?.hasDocuments === true;
