@@ -6,16 +6,9 @@
 
 import Engine, { type ElkExtendedEdge, type ElkNode } from 'elkjs/lib/elk.bundled.js';
 import type { Chart, ChartState } from '../../runtime/control/contract/wire.ts';
-import {
-  type Drawing,
-  type DrawnBox,
-  formatTransition,
-  type Graph,
-  graphOf,
-  wordLetter,
-  wordLine,
-} from '../../runtime/inspector/page/data/chart-graph.ts';
+import { type Drawing, type DrawnBox, wordLine } from '../../runtime/inspector/page/data/chart-graph.ts';
 import { formatState, formatWord } from '../../runtime/inspector/page/data/format.ts';
+import { formatTransition, type Graph, graphOf, wordLetter } from './chart-graph.ts';
 
 interface Point {
   readonly x: number;

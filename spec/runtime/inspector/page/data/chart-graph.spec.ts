@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { ChartState, ChartTransition } from '../../../../../runtime/control/contract/wire.ts';
-import { activeStates, formatTransition, graphOf } from '../../../../../runtime/inspector/page/data/chart-graph.ts';
+import { activeStates } from '../../../../../runtime/inspector/page/data/chart-graph.ts';
+import { formatTransition, graphOf } from '../../../../house/chart-graph.ts';
 
 const state = (id: string, more: Partial<ChartState> = {}): ChartState => ({
   id,
