@@ -7,7 +7,7 @@
  */
 
 import { deepestRead } from '../../machines/base/read-json.ts';
-import { OversizedFailure } from './connect-errors.ts';
+import { ConnectError } from './connect-errors.ts';
 import type { TurnShare } from './turn-share.ts';
 
 const lineFeed = 0x0a;
@@ -55,18 +55,14 @@ export async function boundBody(
     return response;
   }
   const isStream = (headers.get('content-type') ?? '').toLowerCase().startsWith('text/event-stream');
-  const tooLong = (): Error => {
+  const oversized = (message: string): Error => {
     exceeded?.();
-    return new OversizedFailure(
-      `${isStream ? 'an event of its stream' : 'its answer'} has more than ${maxBytes} bytes`,
-    );
+    return new ConnectError({ kind: 'oversized', message });
   };
-  const tooMany = (): Error => {
-    exceeded?.();
-    return new OversizedFailure(
-      `a message of it has more than ${maxValues} values, or is nested more than ${deepestRead} deep`,
-    );
-  };
+  const tooLong = () =>
+    oversized(`${isStream ? 'an event of its stream' : 'its answer'} has more than ${maxBytes} bytes`);
+  const tooMany = () =>
+    oversized(`a message of it has more than ${maxValues} values, or is nested more than ${deepestRead} deep`);
   if (!isStream && Number(headers.get('content-length')) > maxBytes) {
     ended();
     await body.cancel();

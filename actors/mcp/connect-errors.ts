@@ -16,18 +16,16 @@ import {
 import { causeOf } from '../../machines/base/fault.ts';
 import { objectAt } from '../../machines/base/json.ts';
 import { parseJson, parseObject } from '../../machines/base/read-json.ts';
-import { type ConnectFailure, ownToolsWords } from '../../machines/mcp/connect-failure.ts';
+import type { ConnectFailure } from '../../machines/mcp/connect-failure.ts';
 
-/** The command of a stdio server did not start. The code is the system's, such as ENOENT. */
-export class SpawnFailure extends Error {
-  override readonly name = 'SpawnFailure';
-  readonly code: string;
-  readonly command: string;
+/** A failure that this side finds itself; the message is given where the failure has none. */
+export class ConnectError extends Error {
+  override readonly name = 'ConnectError';
+  readonly failure: ConnectFailure;
 
-  constructor(message: string, code: string, command: string) {
+  constructor(failure: ConnectFailure, message = 'message' in failure ? failure.message : '') {
     super(message);
-    this.code = code;
-    this.command = command;
+    this.failure = failure;
   }
 }
 
@@ -48,54 +46,10 @@ export interface SettingFile {
 }
 
 /** A setting of the entry or of the environment that must be fixed first. */
-export class SettingFailure extends Error {
-  override readonly name = 'SettingFailure';
-  readonly code: SettingCode;
-  readonly file: SettingFile | undefined;
-
-  constructor(message: string, code: SettingCode, file?: SettingFile) {
-    super(`${message} [${code}]`);
-    this.code = code;
-    this.file = file;
-  }
-}
-
-/** An answer, or a page of a listing, exceeds the size limit. */
-export class OversizedFailure extends Error {
-  override readonly name = 'OversizedFailure';
-}
-
-/** The server lists the tools of this gateway. */
-export class OwnToolsFailure extends Error {
-  override readonly name = 'OwnToolsFailure';
-  /** Whether it is `agent mcp serve` of this gateway; otherwise another gateway is between. */
-  readonly isDirect: boolean;
-
-  constructor(isDirect: boolean) {
-    super(ownToolsWords(isDirect));
-    this.isDirect = isDirect;
-  }
-}
-
-/** The address answers with a content type that MCP does not use. */
-export class NotMcpFailure extends Error {
-  override readonly name = 'NotMcpFailure';
-  readonly contentType: string;
-
-  constructor(message: string, contentType: string) {
-    super(message);
-    this.contentType = contentType;
-  }
-}
-
-/** The access token could not be renewed now, so the server did nothing; the message names the cause and the fix. */
-export class TokenFailure extends Error {
-  override readonly name = 'TokenFailure';
-}
-
-/** The server redirects, and the redirect is not followed; the message names the target and the fix. */
-export class RedirectFailure extends Error {
-  override readonly name = 'RedirectFailure';
+export function settingError(what: string, code: SettingCode, file?: SettingFile): ConnectError {
+  const message = `${what} [${code}]`;
+  const isMissing = file !== undefined && code === 'tls-file-missing';
+  return new ConnectError(isMissing ? { kind: 'tlsFile', ...file } : { kind: 'setting', message }, message);
 }
 
 /** A header with an argument of the call is too long, so the request is not sent. */
@@ -135,10 +89,7 @@ const deepestCause = 8;
 
 /** Never throws, whatever was thrown. */
 export function readConnectError(thrown: unknown, context: ReadingContext): ConnectFailure {
-  if (thrown instanceof SpawnFailure) return { kind: 'spawn', code: thrown.code, command: thrown.command };
-  if (thrown instanceof SettingFailure) return readSetting(thrown);
-  if (thrown instanceof TokenFailure) return { kind: 'token', message: thrown.message };
-  if (thrown instanceof NotMcpFailure) return { kind: 'notMcp', contentType: thrown.contentType };
+  if (thrown instanceof ConnectError) return thrown.failure;
   if (thrown instanceof InsufficientScopeError) {
     return { kind: 'http', status: 403, message: thrown.message, scope: thrown.requiredScope ?? '' };
   }
@@ -146,8 +97,6 @@ export function readConnectError(thrown: unknown, context: ReadingContext): Conn
   if (thrown instanceof Error && thrown.name === 'ZodError')
     return { kind: 'notMcp', contentType: 'JSON that is no JSON-RPC message' };
   if (thrown instanceof SseError) return readSse(thrown);
-  if (thrown instanceof OwnToolsFailure) return { kind: 'ownTools', isDirect: thrown.isDirect };
-  if (thrown instanceof OversizedFailure) return { kind: 'oversized', message: thrown.message };
   if (thrown instanceof ProtocolError) return { kind: 'rpc', code: thrown.code, message: thrown.message };
   if (thrown instanceof SdkHttpError) return readHttp(thrown.status, textOf(thrown.data) ?? thrown.message);
   if (thrown instanceof SdkError) return readSdk(thrown, context);
@@ -163,11 +112,6 @@ export function readConnectError(thrown: unknown, context: ReadingContext): Conn
   const post = ssePost.exec(causeOf(thrown));
   if (post !== null) return readHttp(Number(post[1]), post[2] ?? '');
   return readChain(thrown, context);
-}
-
-function readSetting({ code, file, message }: SettingFailure): ConnectFailure {
-  if (file !== undefined && code === 'tls-file-missing') return { kind: 'tlsFile', ...file };
-  return { kind: 'setting', message };
 }
 
 function readSse({ code, message }: SseError): ConnectFailure {
@@ -229,7 +173,7 @@ function readChain(thrown: unknown, { timeoutMs }: ReadingContext): ConnectFailu
   for (let depth = 0; error instanceof Error && depth < deepestCause; depth += 1) {
     const { code } = error as NodeJS.ErrnoException;
     // Not by name: undici also uses AbortError when the other side ends a connection.
-    if (error instanceof RedirectFailure) return { kind: 'redirect', message: error.message };
+    if (error instanceof ConnectError) return error.failure;
     if (error instanceof DOMException) return { kind: 'timeout', afterMs: timeoutMs };
     // If several addresses failed, the error has no message.
     message = plainWords(error) ?? (error.message || code || message);

@@ -6,12 +6,12 @@
 
 import { BlockList, isIP } from 'node:net';
 import { isLoopback } from '../../machines/base/loopback.ts';
-import { SettingFailure } from './connect-errors.ts';
+import { settingError } from './connect-errors.ts';
 
 export type ProxyEnv = Readonly<Record<string, string | undefined>>;
 
 /**
- * Undefined means a direct connection. Throws a SettingFailure that does not quote the proxy, which may contain a
+ * Undefined means a direct connection. Throws a ConnectError that does not quote the proxy, which may contain a
  * password.
  */
 export function proxyFor(url: URL, env: ProxyEnv): URL | undefined {
@@ -27,10 +27,10 @@ function readProxy(name: string, value: string): URL {
   const text = value.trim();
   const whole = text.includes('://') ? text : `http://${text}`;
   const proxy = URL.canParse(whole) ? new URL(whole) : undefined;
-  if (proxy === undefined) throw new SettingFailure(`${name}: is no URL; check the environment`, 'proxy-invalid');
+  if (proxy === undefined) throw settingError(`${name}: is no URL; check the environment`, 'proxy-invalid');
   if (proxy.protocol === 'http:' || proxy.protocol === 'https:') return proxy;
   const what = `names a proxy that speaks ${proxy.protocol.slice(0, -1)}`;
-  throw new SettingFailure(`${name}: ${what}; only http and https proxies are known`, 'proxy-invalid');
+  throw settingError(`${name}: ${what}; only http and https proxies are known`, 'proxy-invalid');
 }
 
 function entriesOf(env: ProxyEnv): string[] {

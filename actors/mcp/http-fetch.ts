@@ -14,7 +14,7 @@ import { proxyRefusal } from '../connection-cause.ts';
 import { noTimeouts, proxyAgent } from '../proxy-agent.ts';
 import { unlessAborted } from '../stop-signal.ts';
 import { boundBody } from './bounded-body.ts';
-import { LongHeaderFailure, RedirectFailure, SettingFailure } from './connect-errors.ts';
+import { ConnectError, LongHeaderFailure, settingError } from './connect-errors.ts';
 import { type ProxyEnv, proxyFor } from './env-proxy.ts';
 import { crossesOrigin, type RedirectableRequest, redirectOf, withoutCredentials } from './follow-redirect.ts';
 import type { PageBounds } from './page-bounds.ts';
@@ -65,7 +65,7 @@ const maxRedirects = 5;
 /** Servers and proxies take less in all; many reset the connection, which would not show whether the tool ran. */
 const maxArgumentLength = 65_536;
 
-/** Throws a SettingFailure for a header that HTTP does not allow. */
+/** Throws a ConnectError for a header that HTTP does not allow. */
 export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
   const { server, plan, tls, env, version, maxBodyBytes = defaultMaxBodyBytes, reach, share, pages } = settings;
   const own = new URL(plan.url);
@@ -109,6 +109,9 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
     }
   };
 
+  const redirectError = (what: string) =>
+    new ConnectError({ kind: 'redirect', message: `mcp server "${server}": its redirect to ${what}` });
+
   /** Returns the answer after the last redirect. */
   const follow = async (input: string | URL, init: RequestInit, signal: AbortSignal | undefined): Promise<Response> => {
     let request: RedirectableRequest = {
@@ -133,9 +136,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
       if (!sent.has('user-agent')) sent.set('user-agent', `AgentGateway-Agent/${version}`);
       const checked = reach?.check(url, proxyFor(url, env) !== undefined, trusted).catch((thrown: unknown) => {
         if (followed === 0 || !(thrown instanceof HopFailure)) throw thrown;
-        throw new RedirectFailure(
-          `mcp server "${server}": its redirect to ${shown} is not followed: ${thrown.message}`,
-        );
+        throw redirectError(`${shown} is not followed: ${thrown.message}`);
       });
       // A resolver takes no signal.
       if (checked !== undefined) await unlessAborted(checked, signal);
@@ -155,8 +156,7 @@ export function createServerFetch(settings: ServerFetchSettings): ServerFetch {
           : followed === maxRedirects
             ? `is number ${maxRedirects + 1} and is not followed; check url`
             : (next.refusal ?? (carriesBodyAway(request, next.request) ? bodyAway : undefined));
-      if (refusal !== undefined)
-        throw new RedirectFailure(`mcp server "${server}": its redirect to ${next.shown} ${refusal}`);
+      if (refusal !== undefined) throw redirectError(`${next.shown} ${refusal}`);
       if (crossesOrigin(url, next.request.url)) {
         // Permanently: a redirect back to the own origin has a path that the other origin chose.
         trusted = false;
@@ -221,7 +221,7 @@ function configuredHeaders(server: string, { headers }: ServerFetchSettings['pla
     } catch {
       // The error of the runtime quotes the value.
       const what = `header ${JSON.stringify(name)} has a name or a value that HTTP does not allow`;
-      throw new SettingFailure(`mcp server "${server}": ${what}; check headers`, 'header-invalid');
+      throw settingError(`mcp server "${server}": ${what}; check headers`, 'header-invalid');
     }
   }
   return configured;

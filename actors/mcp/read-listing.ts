@@ -8,6 +8,7 @@
 import { SdkError, SdkErrorCode, specTypeSchemas } from '@modelcontextprotocol/client';
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { deepestRead } from '../../machines/base/read-json.ts';
+import { ownToolsWords } from '../../machines/mcp/connect-failure.ts';
 import {
   type Admission,
   createAdmission,
@@ -22,7 +23,7 @@ import { withoutNulls } from '../../machines/mcp/without-nulls.ts';
 import type { Handler } from './adapt-transport.ts';
 import { hasMoreThan, maxMembers } from './bound-messages.ts';
 import { maxValues } from './bounded-body.ts';
-import { OversizedFailure, OwnToolsFailure } from './connect-errors.ts';
+import { ConnectError } from './connect-errors.ts';
 import type { OpenTransport } from './transports.ts';
 
 /** By method: the key of its list, the noun for an entry, the member that identifies one, and the entry's schema. */
@@ -56,8 +57,8 @@ type List = (typeof lists)[Method];
 interface ListReader extends Handler {
   /**
    * Requests a list; if the client refuses it, requests it once more and validates it entry by entry. Returns the answer,
-   * and a sentence per reason for what is left out. Rejects with an OversizedFailure if a page is too long, and with an
-   * OwnToolsFailure if it comes from this gateway. Lists of one method are read one after another, as each has its own
+   * and a sentence per reason for what is left out. Rejects with a ConnectError if a page is too long, or if it
+   * comes from this gateway. Lists of one method are read one after another, as each has its own
    * limits.
    */
   ask<Value>(method: Method, work: () => Promise<Value>): Promise<CheckedList<Value>>;
@@ -116,8 +117,8 @@ export function createListReader(
       const refused = latest.get(method);
       if (refused !== undefined && (refused.isTooLong || isCut(refused.request))) {
         const max = `${maxPageBytes / 1_048_576} MiB, ${maxValues} values or ${deepestRead} levels`;
-        const words = `the answer to its ${method} has more than ${max} in one page`;
-        throw new OversizedFailure(words);
+        const message = `the answer to its ${method} has more than ${max} in one page`;
+        throw new ConnectError({ kind: 'oversized', message });
       }
       if (repairs || !(thrown instanceof SdkError) || thrown.code !== SdkErrorCode.InvalidResult) throw thrown;
       repairs = true;
@@ -126,7 +127,10 @@ export function createListReader(
     const listed = latest.get(method);
     if (listed === undefined) return { answer, leftOut: [], gateways: [] };
     const { gateways } = listed;
-    if (gateway !== undefined && gateways.includes(gateway)) throw new OwnToolsFailure(gateways[0] === gateway);
+    if (gateway !== undefined && gateways.includes(gateway)) {
+      const isDirect = gateways[0] === gateway;
+      throw new ConnectError({ kind: 'ownTools', isDirect }, ownToolsWords(isDirect));
+    }
     addExcluded(answer, listed);
     const leftOutNames = listed.cut === undefined ? listed.leftOut.names() : undefined;
     return { answer, leftOut: sentencesOf(listed), leftOutNames, gateways };

@@ -19,7 +19,7 @@ import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 import type { Logger } from '../ports.ts';
 import { deliverInTurn } from './adapt-transport.ts';
 import { type CallOutcome, readCallError } from './call-outcome.ts';
-import { OwnToolsFailure, readConnectError } from './connect-errors.ts';
+import { ConnectError, readConnectError } from './connect-errors.ts';
 import { cleanProgress, createDirectCalls, type Progress } from './direct-calls.ts';
 import type { OpenCalls } from './open-calls.ts';
 import { paceProgress } from './progress-pace.ts';
@@ -274,7 +274,7 @@ export function createSession(
           ? { answer: { tools: [] }, leftOut: [], leftOutNames: undefined, gateways: [] }
           : await listed('tools/list', () => client.listTools(undefined, options))
               .catch((thrown: unknown) => {
-                if (thrown instanceof OwnToolsFailure) end(thrown.message);
+                if (thrown instanceof ConnectError && thrown.failure.kind === 'ownTools') end(thrown.message);
                 else if (outcomeOfFailure(thrown).kind === 'expired') facts.expired();
                 throw thrown;
               })

@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { StdioPlan } from '../../machines/mcp/server-settings.ts';
 import { findCommand, isFolder, scrubbedEnv, spawnWatched, type Watched } from '../process-group.ts';
-import { SpawnFailure } from './connect-errors.ts';
+import { ConnectError } from './connect-errors.ts';
 
 interface SpawnRequest {
   readonly server: string;
@@ -16,19 +16,19 @@ interface SpawnRequest {
   readonly cwd: string;
 }
 
-/** Throws a SpawnFailure; later failures come as the child's `error` event. */
+/** Throws a ConnectError; later failures come as the child's `error` event. */
 export function spawnServer({ server, plan, cwd }: SpawnRequest): Watched {
   const env = scrubbedEnv(plan.env);
   if (!isFolder(cwd)) {
     const message = `mcp server "${server}": ${cwd} is not a folder; its command starts there`;
-    throw new SpawnFailure(message, 'ENOTDIR', plan.command);
+    throw new ConnectError({ kind: 'spawn', code: 'ENOTDIR', command: plan.command }, message);
   }
   const command = findCommand(plan.command, env.PATH ?? '', cwd);
   if (command === undefined) {
     const file = resolve(cwd, plan.command);
     if (plan.command.includes('/') && existsSync(file)) throw notStarted(server, plan.command, whyNot(file));
     const message = `mcp server "${server}": command not found in the gateway's PATH: ${plan.command}; install it, or give its full path in command`;
-    throw new SpawnFailure(message, 'ENOENT', plan.command);
+    throw new ConnectError({ kind: 'spawn', code: 'ENOENT', command: plan.command }, message);
   }
   try {
     return spawnWatched(command, plan.args, { cwd, env });
@@ -43,8 +43,8 @@ function whyNot(file: string): { readonly code: string } {
 }
 
 /** Node's error quotes the refused argument or environment value, so only its code is used. */
-export function notStarted(server: string, command: string, thrown: unknown): SpawnFailure {
+export function notStarted(server: string, command: string, thrown: unknown): ConnectError {
   const { code = 'unknown' } = thrown as NodeJS.ErrnoException;
   const message = `mcp server "${server}": the system does not start its command (${code}); check command, args and env`;
-  return new SpawnFailure(message, code, command);
+  return new ConnectError({ kind: 'spawn', code, command }, message);
 }

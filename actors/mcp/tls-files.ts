@@ -11,7 +11,7 @@ import { createSecureContext, rootCertificates, type SecureContext, type SecureC
 import { expandTilde } from '../../machines/config/interpolate.ts';
 import type { TlsPlan } from '../../machines/mcp/server-settings.ts';
 import { isExhausted } from '../exhaustion.ts';
-import { SettingFailure, type SettingFile } from './connect-errors.ts';
+import { type SettingFile, settingError } from './connect-errors.ts';
 
 interface TlsRequest {
   readonly server: string;
@@ -46,7 +46,7 @@ const certificatePattern = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]+-----EN
 /** Cached, since 300 CAs take 40 ms and 1.5 MB each time, and most servers need exactly these. */
 let systemTrust: Promise<SecureContext> | undefined;
 
-/** Throws a SettingFailure that names the entry's key and the file; the error itself for lack of descriptors. */
+/** Throws a ConnectError that names the entry's key and the file; the error itself for lack of descriptors. */
 export async function readTlsFiles({ server, plan, userHome }: TlsRequest): Promise<ServerTls> {
   const read = (key: string, path: string): Promise<Pem> =>
     readPem(server, { key, path, resolved: at(path, userHome) });
@@ -84,7 +84,7 @@ async function readPem(server: string, file: SettingFile): Promise<Pem> {
     if (isExhausted(thrown)) throw thrown;
     const { code } = thrown as NodeJS.ErrnoException;
     const missing = code === 'ENOENT' || code === 'ENOTDIR';
-    throw new SettingFailure(
+    throw settingError(
       messageOf(server, file, missing ? 'file not found' : `file cannot be read (${code})`),
       missing ? 'tls-file-missing' : 'tls-file-unreadable',
       file,
@@ -100,7 +100,7 @@ function messageOf(server: string, { key, path, resolved }: SettingFile, what: s
 function checkCertificates(server: string, { file, text }: Pem): void {
   const found = text.match(certificatePattern) ?? [];
   if (found.length > 0 && found.every(isCertificate)) return;
-  throw new SettingFailure(messageOf(server, file, 'file holds no PEM certificate'), 'tls-file-invalid', file);
+  throw settingError(messageOf(server, file, 'file holds no PEM certificate'), 'tls-file-invalid', file);
 }
 
 function isCertificate(pem: string): boolean {
@@ -119,7 +119,7 @@ function contextOf(server: string, { file, text }: Pem, options: SecureContextOp
     const { code = 'unknown' } = thrown as NodeJS.ErrnoException;
     if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH') {
       const what = 'file holds a key that does not belong to the certificate';
-      throw new SettingFailure(messageOf(server, file, what, 'client_cert and client_key'), 'tls-key-mismatch', file);
+      throw settingError(messageOf(server, file, what, 'client_cert and client_key'), 'tls-key-mismatch', file);
     }
     if (text.includes('ENCRYPTED')) {
       const what =
@@ -127,9 +127,9 @@ function contextOf(server: string, { file, text }: Pem, options: SecureContextOp
           ? 'file holds an encrypted key and no password is given'
           : 'file holds an encrypted key that the password does not open';
       const cure = 'client_cert, whose third item is the password';
-      throw new SettingFailure(messageOf(server, file, what, cure), 'tls-key-password', file);
+      throw settingError(messageOf(server, file, what, cure), 'tls-key-password', file);
     }
-    throw new SettingFailure(messageOf(server, file, `file holds no usable key (${code})`), 'tls-file-invalid', file);
+    throw settingError(messageOf(server, file, `file holds no usable key (${code})`), 'tls-file-invalid', file);
   }
 }
 

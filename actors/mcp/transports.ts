@@ -15,7 +15,7 @@ import type { HttpPlan, ServerSettings } from '../../machines/mcp/server-setting
 import { createPublicReach, type PublicReachPorts } from '../oauth/public-reach.ts';
 import type { Logger } from '../ports.ts';
 import { lineUp, type PutBefore } from './adapt-transport.ts';
-import { NotMcpFailure } from './connect-errors.ts';
+import { ConnectError } from './connect-errors.ts';
 import type { ProxyEnv } from './env-proxy.ts';
 import { createFloodMeter } from './flood-meter.ts';
 import { createServerFetch } from './http-fetch.ts';
@@ -74,7 +74,7 @@ export interface OpenTransport {
 
 const maxGoodbyeMs = 2_000;
 
-/** Throws a SettingFailure or a NotMcpFailure; a missing command fails only when the transport starts. */
+/** Throws a ConnectError; a missing command fails only when the transport starts. */
 export async function openTransport(settings: ServerSettings, ports: TransportPorts): Promise<OpenTransport> {
   const { name: server, transport: plan } = settings;
   if (plan.kind !== 'stdio') return openHttp(server, plan, ports);
@@ -106,7 +106,10 @@ async function openHttp(server: string, plan: HttpPlan, ports: TransportPorts): 
       const answers =
         led === undefined ? verdict.contentType : `${verdict.contentType} from ${led}, where it redirects to`;
       const what = `is not an MCP endpoint: it answers ${answers}`;
-      throw new NotMcpFailure(`mcp server "${server}": ${what}; check url, or set skip_preflight: true`, answers);
+      throw new ConnectError(
+        { kind: 'notMcp', contentType: answers },
+        `mcp server "${server}": ${what}; check url, or set skip_preflight: true`,
+      );
     }
   }
   const plainFetch = readPlainAnswers(wrapFetch?.(connections.fetch) ?? connections.fetch);

@@ -59,11 +59,11 @@ async function tokenOf(renewal: Renewal, options: RenewalSettings): Promise<stri
   if (renewal.kind === 'unreachable') {
     const what = `its access token cannot be renewed now: ${renewal.why}`;
     // Imported on demand, because it loads the protocol's client, which a daemon without connections does not need.
-    const { TokenFailure } = await import('../mcp/connect-errors.ts');
+    const { ConnectError } = await import('../mcp/connect-errors.ts');
     const moved = renewal.isOdd ? '; if its addresses have changed, log in again, which reads them anew' : '';
     const authority = `see that its authorization server ${recordFor(options)?.issuer ?? ''} answers${moved}`;
     const cure = renewal.disk === true ? writableCure : (renewal.cure ?? authority);
-    throw new TokenFailure(aboutServer(options.server, `${what}; ${cure}`));
+    throw new ConnectError({ kind: 'token', message: aboutServer(options.server, `${what}; ${cure}`) });
   }
   return renewal.kind === 'renewed' ? renewal.accessToken : undefined;
 }

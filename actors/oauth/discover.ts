@@ -19,7 +19,7 @@ import { untrustedWords } from '../../machines/mcp/untrusted-words.ts';
 import { describeDiscovery } from '../../machines/oauth/discovery-fault.ts';
 import { chooseScope } from '../../machines/oauth/scope.ts';
 import { withoutSecrets } from '../../machines/oauth/without-secrets.ts';
-import { plainWords, RedirectFailure } from '../mcp/connect-errors.ts';
+import { ConnectError, plainWords } from '../mcp/connect-errors.ts';
 import type { StoredServer } from './credentials.store.ts';
 import type { OauthFetch } from './oauth-fetch.ts';
 import { plainFetch, UnreadFailure } from './plain-fetch.ts';
@@ -331,7 +331,7 @@ async function challengeOf(url: string, { fetch, noteUnusable }: OauthFetch) {
   const answer = await asked.catch((thrown: unknown) => {
     // Many servers redirect a request without a session to their login page. That is not a challenge; their metadata has
     // the details.
-    if (thrown instanceof RedirectFailure) return undefined;
+    if (thrown instanceof ConnectError && thrown.failure.kind === 'redirect') return undefined;
     throw thrown;
   });
   if (answer === undefined) return {};

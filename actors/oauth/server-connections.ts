@@ -26,7 +26,7 @@ interface ServerConnectionsSettings {
 /** In bytes. Metadata and tokens take thousands; a page of an application, at a place for metadata, may take more. */
 const maxAnswerLength = 1_048_576;
 
-/** Rejects with a SettingFailure if a certificate, a header or a proxy is invalid. */
+/** Rejects with a ConnectError if a certificate, a header or a proxy is invalid. */
 export async function openServerConnections(settings: ServerConnectionsSettings): Promise<ServerFetch> {
   const { server, plan, env, userHome, version, reach } = settings;
   // Imported on demand: most daemons never log in.

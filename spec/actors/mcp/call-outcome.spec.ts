@@ -1,7 +1,7 @@
 import { ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import t from 'tap';
 import { type CallCircumstances, type CallOutcome, readCallError } from '../../../actors/mcp/call-outcome.ts';
-import { LongHeaderFailure, SettingFailure, TokenFailure } from '../../../actors/mcp/connect-errors.ts';
+import { ConnectError, LongHeaderFailure, settingError } from '../../../actors/mcp/connect-errors.ts';
 
 const usual: CallCircumstances = { timeoutMs: 700, hadSession: true, exitStatus: undefined, whyClosed: undefined };
 const read = (thrown: unknown, more: Partial<CallCircumstances> = {}): CallOutcome =>
@@ -70,7 +70,10 @@ t.test('OAU-1 · refused credentials are reported as such, with a session and wi
 t.test(
   'TRU-2 · TRU-4 · OAU-1 · a call whose token cannot be renewed now was not sent, and its session continues',
   (t) => {
-    const thrown = new TokenFailure('mcp server "hub": its access token cannot be renewed now');
+    const thrown = new ConnectError({
+      kind: 'token',
+      message: 'mcp server "hub": its access token cannot be renewed now',
+    });
     const unsent = { kind: 'unsent', why: thrown.message };
     t.same(read(thrown), unsent);
     t.same(read(sdk(SdkErrorCode.SendFailed, thrown)), unsent);
@@ -99,7 +102,7 @@ t.test('TRU-2 · a connection that was never made sent nothing', (t) => {
     eachAddress('EHOSTUNREACH', 'ENETUNREACH'),
     sdk(SdkErrorCode.NotConnected),
     sdk(SdkErrorCode.SendFailed),
-    new SettingFailure('client_cert file not found', 'tls-file-missing'),
+    settingError('client_cert file not found', 'tls-file-missing'),
   ])
     t.match(read(thrown), { kind: 'lost', dispatched: false }, String(thrown));
   t.end();

@@ -8,7 +8,7 @@ import {
   SseError,
 } from '@modelcontextprotocol/client';
 import t from 'tap';
-import { NotMcpFailure, readConnectError, SettingFailure, SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
+import { ConnectError, readConnectError, settingError } from '../../../actors/mcp/connect-errors.ts';
 
 const file = { key: 'client_cert', path: '~/a.pem', resolved: '/home/me/a.pem' };
 const tls = Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
@@ -35,12 +35,14 @@ function refusedMessage(): unknown {
 t.test('LIF-7 · every error is read into one failure', (t) => {
   for (const [thrown, expected] of [
     [refusedMessage(), { kind: 'notMcp', contentType: 'JSON that is no JSON-RPC message' }],
-    [new SpawnFailure('no', 'ENOENT', 'npx'), { kind: 'spawn', code: 'ENOENT', command: 'npx' }],
-    [new SettingFailure('no', 'tls-file-missing', file), { kind: 'tlsFile', ...file }],
-    [new SettingFailure('no', 'tls-file-unreadable', file), { kind: 'setting', message: 'no [tls-file-unreadable]' }],
-    [new SettingFailure('no', 'tls-key-password', file), { kind: 'setting', message: 'no [tls-key-password]' }],
-    [new SettingFailure('no', 'proxy-invalid'), { kind: 'setting', message: 'no [proxy-invalid]' }],
-    [new NotMcpFailure('no', 'text/html'), { kind: 'notMcp', contentType: 'text/html' }],
+    [settingError('no', 'tls-file-missing', file), { kind: 'tlsFile', ...file }],
+    [settingError('no', 'tls-file-unreadable', file), { kind: 'setting', message: 'no [tls-file-unreadable]' }],
+    [settingError('no', 'tls-key-password', file), { kind: 'setting', message: 'no [tls-key-password]' }],
+    [settingError('no', 'proxy-invalid'), { kind: 'setting', message: 'no [proxy-invalid]' }],
+    [
+      new ConnectError({ kind: 'notMcp', contentType: 'text/html' }, 'no'),
+      { kind: 'notMcp', contentType: 'text/html' },
+    ],
     [new InsufficientScopeError({ requiredScope: 'a b' }), { kind: 'http', status: 403, scope: 'a b' }],
     [
       sdk(SdkErrorCode.EraNegotiationFailed, {}, new InsufficientScopeError({})),

@@ -51,8 +51,7 @@ t.test('TLS-2 · loopback and what NO_PROXY names are asked without a proxy', (t
 t.test('TLS-2 · a proxy of another kind is named without its password', (t) => {
   for (const value of ['socks5://me:secret@p:1', 'http://me:secret@:x']) {
     t.throws(() => proxyFor(new URL('http://x.test'), { HTTP_PROXY: value }), {
-      code: 'proxy-invalid',
-      message: /^HTTP_PROXY: (?!.*secret)/,
+      message: /^HTTP_PROXY: (?!.*secret).*\[proxy-invalid\]$/,
     });
   }
   t.end();

@@ -429,8 +429,7 @@ t.test('TLS-2 · no error quotes a secret of the entry', async (t) => {
     { token: 'top secret €' },
   ]) {
     await t.rejects(fetchOf(t, 'http://127.0.0.1:1/', { headers }), {
-      code: 'header-invalid',
-      message: /^(?!.*secret)/,
+      message: /^(?!.*secret).*\[header-invalid\]$/,
     });
   }
   const mcp = await peer(t);

@@ -1,17 +1,17 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
+import { ConnectError } from '../../../actors/mcp/connect-errors.ts';
 import { notStarted, spawnServer } from '../../../actors/mcp/spawn-server.ts';
 import { makeHome } from '../../support/home.ts';
 
 const plan = (command: string, args: readonly string[] = []) => ({ kind: 'stdio' as const, command, args, env: {} });
 
-function failureOf(start: () => unknown): SpawnFailure {
+function failureOf(start: () => unknown): ConnectError {
   try {
     start();
   } catch (thrown) {
-    if (thrown instanceof SpawnFailure) return thrown;
+    if (thrown instanceof ConnectError) return thrown;
   }
   throw new Error('it started');
 }
@@ -35,7 +35,7 @@ t.test('LIF-7 · an impossible command is reported with its server and the fix',
   ] as const) {
     const failure = failureOf(() => spawnServer({ server: 's', plan: plan(command), cwd }));
     t.match(failure.message, words, command);
-    t.equal(failure.code, code, command);
+    t.match(failure.failure, { kind: 'spawn', code }, command);
   }
   t.end();
 });

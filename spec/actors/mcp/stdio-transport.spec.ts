@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { Client, type JSONRPCMessage } from '@modelcontextprotocol/client';
 import t, { type Test } from 'tap';
-import { SpawnFailure } from '../../../actors/mcp/connect-errors.ts';
+import { ConnectError } from '../../../actors/mcp/connect-errors.ts';
 import { createStdioTransport, type StdioSettings, type StdioTransport } from '../../../actors/mcp/stdio-transport.ts';
 import { maxLinesInTurn } from '../../../actors/mcp/turn-share.ts';
 import { lastWords } from '../../../machines/mcp/untrusted-words.ts';
@@ -299,8 +299,8 @@ t.test('LIF-7 · a missing command differs from a child that ended', async (t) =
   ] as const) {
     const { transport, closes } = peer(t, { plan, cwd });
     const thrown = await transport.start().catch((error: unknown) => error);
-    t.ok(thrown instanceof SpawnFailure);
-    t.match(thrown, { code, message: /^mcp server "files": / });
+    t.ok(thrown instanceof ConnectError);
+    t.match(thrown, { failure: { kind: 'spawn', code }, message: /^mcp server "files": / });
     t.notMatch(thrown, { message: /secret/ });
     t.equal(transport.pid, null);
     await transport.close();

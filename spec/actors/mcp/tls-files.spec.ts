@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { SettingFailure } from '../../../actors/mcp/connect-errors.ts';
+import { ConnectError } from '../../../actors/mcp/connect-errors.ts';
 import { readTlsFiles } from '../../../actors/mcp/tls-files.ts';
 import type { TlsPlan } from '../../../machines/mcp/server-settings.ts';
 import { makeHome } from '../../support/home.ts';
@@ -9,11 +9,11 @@ import { makeCertificates } from '../../support/tls.ts';
 
 const plain: TlsPlan = { verify: true, certKey: 'client_cert', keyKey: 'client_cert' };
 
-async function failure(plan: Partial<TlsPlan>, userHome = '/nowhere'): Promise<SettingFailure> {
+async function failure(plan: Partial<TlsPlan>, userHome = '/nowhere'): Promise<ConnectError> {
   const thrown = await readTlsFiles({ server: 'github', plan: { ...plain, ...plan }, userHome }).catch(
     (error) => error,
   );
-  if (!(thrown instanceof SettingFailure)) throw new Error(`no failure: ${thrown}`);
+  if (!(thrown instanceof ConnectError)) throw new Error(`no failure: ${thrown}`);
   return thrown;
 }
 
@@ -23,11 +23,13 @@ t.test('TLS-1 · a file that is not there is named with server, key and resolved
     missing.message,
     'mcp server "github": client_cert file not found: ~/certs/gh.pem (resolved /home/me/certs/gh.pem); check client_cert [tls-file-missing]',
   );
-  t.same(missing.file, { key: 'client_cert', path: '~/certs/gh.pem', resolved: '/home/me/certs/gh.pem' });
-  t.match(await failure({ verify: '/no/ca.pem' }), {
-    code: 'tls-file-missing',
-    message: /: ssl_verify file not found/,
+  t.same(missing.failure, {
+    kind: 'tlsFile',
+    key: 'client_cert',
+    path: '~/certs/gh.pem',
+    resolved: '/home/me/certs/gh.pem',
   });
+  t.match(await failure({ verify: '/no/ca.pem' }), { message: /: ssl_verify file not found.*\[tls-file-missing\]$/ });
 });
 
 t.test('TLS-1 · every way to give a certificate is read', async (t) => {
@@ -73,7 +75,8 @@ t.test('TLS-1 · a file of the wrong kind, a wrong password and a foreign key ar
     [locked, 'tls-key-password', /no password is given/],
   ] as const) {
     const thrown = await failure(plan);
-    t.match(thrown, { code, message });
+    t.match(thrown.message, message);
+    t.ok(thrown.message.endsWith(`[${code}]`), code);
     t.notMatch(thrown.message, /wrong-password/);
   }
 });
@@ -84,5 +87,5 @@ t.test('TLS-1 · an unreadable file differs from a missing one', { skip: root },
   const secret = join(path, 'secret.pem');
   writeFileSync(secret, '');
   chmodSync(secret, 0);
-  t.match(await failure({ cert: secret }), { code: 'tls-file-unreadable', message: /cannot be read \(EACCES\)/ });
+  t.match(await failure({ cert: secret }), { message: /cannot be read \(EACCES\).*\[tls-file-unreadable\]$/ });
 });

@@ -169,7 +169,7 @@ t.test(
     for (const answer of [{ kind: 'reset' }, oauthError('temporarily_unavailable', 503)] as const) {
       authority.on(paths.token, answer);
       await t.rejects(carry(url), {
-        name: 'TokenFailure',
+        name: 'ConnectError',
         message:
           /^mcp server "hub": its access token cannot be renewed now: the token endpoint.*; see that its authorization server http.* answers$/,
       });
@@ -181,7 +181,7 @@ t.test(
     t.equal((await carry(url)).status, 200, 'the refresh token is good still');
     takeBack(authority);
     authority.on(paths.token, oauthError('temporarily_unavailable', 503));
-    await t.rejects(carry(url), { name: 'TokenFailure' }, 'the same after a refusal by the server');
+    await t.rejects(carry(url), { name: 'ConnectError' }, 'the same after a refusal by the server');
   },
 );
 
@@ -197,7 +197,7 @@ t.test('OAU-8 · SCA-3 · where a database has the tokens and is away, its remed
     open: plainConnections,
   })(() => t.fail('nothing is sent') as never);
   await t.rejects(carry(url), {
-    name: 'TokenFailure',
+    name: 'ConnectError',
     message: /cannot be renewed now: connect ECONNREFUSED; see that the database answers$/,
   });
 });
@@ -229,7 +229,7 @@ t.test('OAU-1 · OAU-8 · SCA-3 · before a database has answered, its tokens ar
   });
   rows.isAway = true;
   await t.rejects(carry(url), {
-    name: 'TokenFailure',
+    name: 'ConnectError',
     message: /the database is away; see that the database answers$/,
   });
   t.equal(sent, undefined);
@@ -253,7 +253,7 @@ t.test(
     t.equal(store.credentials.problem('hub'), undefined);
 
     setClock(10_000_000);
-    await t.rejects(carry(url), { name: 'TokenFailure' });
+    await t.rejects(carry(url), { name: 'ConnectError' });
 
     setClock(10_000_000 - 1);
     authority.on(paths.token, undefined);
