@@ -6,6 +6,7 @@
  * @see OBS-1 in docs/specification.md
  */
 
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { createRecentCounts, type RecentCounts } from './recent-counts.ts';
 
 type Labels = readonly string[];
@@ -46,28 +47,18 @@ const separator = '\u0000';
 export function createMetrics(): Metrics {
   const tables = new Map<MetricName, Map<string, Series>>();
 
-  function tableOf(name: MetricName): Map<string, Series> {
-    let table = tables.get(name);
-    if (table === undefined) {
-      table = new Map();
-      tables.set(name, table);
-    }
-    return table;
-  }
-
   function series(name: MetricName, ...labels: Labels): Series {
-    const table = tableOf(name);
+    const table = getOrMake(tables, name, () => new Map());
     const key = labels.length === 1 ? (labels[0] ?? '') : labels.join(separator);
     const standing = table.get(key);
     if (standing !== undefined) return standing;
     const overflow = table.size >= maxSeries ? labels.map(() => 'other') : labels;
-    const overflowKey = overflow.join(separator);
-    const found = table.get(overflowKey);
-    if (found !== undefined) return found;
     const isHistogram = metricCatalogue[name].type === 'histogram';
-    const made: Series = { count: 0, sum: 0, buckets: isHistogram ? new Float64Array(bounds.length) : undefined };
-    table.set(overflowKey, made);
-    return made;
+    return getOrMake(table, overflow.join(separator), () => ({
+      count: 0,
+      sum: 0,
+      buckets: isHistogram ? new Float64Array(bounds.length) : undefined,
+    }));
   }
 
   function read(name: MetricName): { readonly labels: Labels; readonly series: Series }[] {
@@ -93,10 +84,7 @@ export function createMetrics(): Metrics {
     read,
     render(measured) {
       const lines: string[] = [];
-      for (const [name, entry] of Object.entries(metricCatalogue) as [
-        MetricName,
-        (typeof metricCatalogue)[MetricName],
-      ][]) {
+      for (const [name, entry] of Object.entries(metricCatalogue) as [MetricName, MetricEntry][]) {
         const samples =
           entry.type === 'gauge' || measured.some((one) => one.name === name)
             ? measured
@@ -151,119 +139,83 @@ function escaped(text: string): string {
 interface MetricEntry {
   readonly type: 'counter' | 'gauge' | 'histogram' | 'summary';
   readonly help: string;
-  readonly labels: readonly string[];
+  readonly labels: Labels;
 }
 
-type MetricName = keyof typeof entries;
+/** Takes the help, and the names of the labels. */
+const ofType =
+  (type: MetricEntry['type']) =>
+  (help: string, labels = ''): MetricEntry => ({ type, help, labels: labels.split(' ').filter(Boolean) });
+const counter = ofType('counter');
+const gauge = ofType('gauge');
+const histogram = ofType('histogram');
+const summary = ofType('summary');
 
-const entries = {
-  agent_build_info: { type: 'gauge', help: 'Always 1; the version is its label.', labels: ['version'] },
-  agent_ready: { type: 'gauge', help: '1 while every part is well, as /ready says.', labels: [] },
-  agent_webhook_requests_total: {
-    type: 'counter',
-    help: 'Webhook requests that were answered or abandoned; an array (`split`) and each of its events count.',
-    labels: ['profile', 'route', 'outcome'],
-  },
-  agent_webhook_request_duration_seconds: {
-    type: 'histogram',
-    help: 'From the head of a webhook request to its answer.',
-    labels: ['profile', 'route'],
-  },
-  agent_webhook_older_secret_total: {
-    type: 'counter',
-    help: 'Genuine requests that were signed with a secret after the first of a list; `secret` is its number.',
-    labels: ['profile', 'route', 'secret'],
-  },
-  agent_webhook_requests_in_flight: { type: 'gauge', help: 'Webhook requests without an answer yet.', labels: [] },
-  agent_coalescing_groups: { type: 'gauge', help: 'Coalescing groups that gather or wait for their run.', labels: [] },
-  agent_runs_total: {
-    type: 'counter',
-    help: 'Agent runs that ended; with the status `delivering`, their response was still on its way.',
-    labels: ['profile', 'route', 'kind', 'status'],
-  },
-  agent_run_wait_seconds: {
-    type: 'histogram',
-    help: 'From the event on disk to the start of its run.',
-    labels: ['profile', 'route'],
-  },
-  agent_run_duration_seconds: {
-    type: 'histogram',
-    help: 'From the start of a run to its end, delivery included.',
-    labels: ['profile', 'route'],
-  },
-  agent_runs_running: { type: 'gauge', help: 'Runs that hold a slot.', labels: [] },
-  agent_runs_queued: { type: 'gauge', help: 'Runs in memory that wait for a slot.', labels: [] },
-  agent_runs_concurrency: { type: 'gauge', help: 'Slots for runs, as configured.', labels: [] },
-  agent_deliveries_total: {
-    type: 'counter',
-    help: 'Texts that were delivered or dropped.',
-    labels: ['target', 'status'],
-  },
-  agent_delivery_duration_seconds: {
-    type: 'histogram',
-    help: 'From a text in the queue to its outcome.',
-    labels: ['target'],
-  },
-  agent_deliveries_in_flight: { type: 'gauge', help: 'Texts on their way.', labels: [] },
-  agent_target_state: {
-    type: 'gauge',
-    help: 'Always 1; the state of each delivery platform is a label.',
-    labels: ['profile', 'target', 'state'],
-  },
-  agent_tool_calls_total: {
-    type: 'counter',
-    help: 'Tool calls by outcome: result, or the code of why there is none.',
-    labels: ['profile', 'server', 'outcome'],
-  },
-  agent_tool_call_duration_seconds: {
-    type: 'histogram',
-    help: 'From a tool call to its end, approval included.',
-    labels: ['profile', 'server'],
-  },
-  agent_tool_calls_in_flight: { type: 'gauge', help: 'Tool calls without a result yet.', labels: [] },
-  agent_approvals_waiting: { type: 'gauge', help: 'Questions at this gateway that wait for a person.', labels: [] },
-  agent_mcp_servers: { type: 'gauge', help: 'MCP servers by state.', labels: ['state'] },
-  agent_mcp_server_state: {
-    type: 'gauge',
-    help: 'Always 1; the state of each MCP server is a label.',
-    labels: ['profile', 'server', 'state'],
-  },
-  agent_mcp_sessions_total: {
-    type: 'counter',
-    help: 'Sessions begun with a server since its connection began; each beyond the first is a restart.',
-    labels: ['profile', 'server'],
-  },
-  agent_mcp_tools: { type: 'gauge', help: 'Registered tools of a server.', labels: ['profile', 'server'] },
-  agent_actors: { type: 'gauge', help: 'Living actors by machine.', labels: ['machine'] },
-  agent_actors_spawned_total: { type: 'counter', help: 'Actors that a pool spawned.', labels: ['machine'] },
-  agent_actors_crashed_total: { type: 'counter', help: 'Actors that a pool lost to an error.', labels: ['machine'] },
-  agent_gateway_restarts_total: {
-    type: 'counter',
-    help: 'Times that the gateway was started anew after a crash.',
-    labels: [],
-  },
-  agent_gateway_leader: { type: 'gauge', help: '1 at the gateway that sends the deliveries.', labels: [] },
-  agent_gateway_nodes: { type: 'gauge', help: 'Gateways that use the journal.', labels: [] },
-  agent_journal_up: { type: 'gauge', help: '1 while the journal can write.', labels: [] },
-  agent_journal_commits_total: { type: 'counter', help: 'Commits by verdict.', labels: ['verdict'] },
-  agent_journal_commit_duration_seconds: {
-    type: 'histogram',
-    help: 'From a commit to its place on disk; many share one write.',
-    labels: [],
-  },
-  agent_log_lines_total: { type: 'counter', help: 'Lines of the log by level.', labels: ['level'] },
-  agent_inspector_viewers: { type: 'gauge', help: 'Pages and terminals that follow.', labels: [] },
-  process_start_time_seconds: { type: 'gauge', help: 'When the process began, in Unix seconds.', labels: [] },
-  process_cpu_seconds_total: { type: 'counter', help: 'CPU time of the process.', labels: [] },
-  process_resident_memory_bytes: { type: 'gauge', help: 'Memory of the process in RAM.', labels: [] },
-  nodejs_heap_size_used_bytes: { type: 'gauge', help: 'Heap in use.', labels: [] },
-  nodejs_external_memory_bytes: { type: 'gauge', help: 'Memory outside the heap that objects hold.', labels: [] },
-  nodejs_eventloop_lag_seconds: {
-    type: 'summary',
-    help: 'How long the event loop was held up since the first reading, by quantile.',
-    labels: ['quantile'],
-  },
-  nodejs_eventloop_utilization: { type: 'gauge', help: 'Share of its time that the event loop was busy.', labels: [] },
-} as const satisfies Record<string, MetricEntry>;
+type MetricName = keyof typeof metricCatalogue;
 
-export const metricCatalogue: Readonly<Record<MetricName, MetricEntry>> = entries;
+export const metricCatalogue = {
+  agent_build_info: gauge('Always 1; the version is its label.', 'version'),
+  agent_ready: gauge('1 while every part is well, as /ready says.'),
+  agent_webhook_requests_total: counter(
+    'Webhook requests that were answered or abandoned; an array (`split`) and each of its events count.',
+    'profile route outcome',
+  ),
+  agent_webhook_request_duration_seconds: histogram(
+    'From the head of a webhook request to its answer.',
+    'profile route',
+  ),
+  agent_webhook_older_secret_total: counter(
+    'Genuine requests that were signed with a secret after the first of a list; `secret` is its number.',
+    'profile route secret',
+  ),
+  agent_webhook_requests_in_flight: gauge('Webhook requests without an answer yet.'),
+  agent_coalescing_groups: gauge('Coalescing groups that gather or wait for their run.'),
+  agent_runs_total: counter(
+    'Agent runs that ended; with the status `delivering`, their response was still on its way.',
+    'profile route kind status',
+  ),
+  agent_run_wait_seconds: histogram('From the event on disk to the start of its run.', 'profile route'),
+  agent_run_duration_seconds: histogram('From the start of a run to its end, delivery included.', 'profile route'),
+  agent_runs_running: gauge('Runs that hold a slot.'),
+  agent_runs_queued: gauge('Runs in memory that wait for a slot.'),
+  agent_runs_concurrency: gauge('Slots for runs, as configured.'),
+  agent_deliveries_total: counter('Texts that were delivered or dropped.', 'target status'),
+  agent_delivery_duration_seconds: histogram('From a text in the queue to its outcome.', 'target'),
+  agent_deliveries_in_flight: gauge('Texts on their way.'),
+  agent_target_state: gauge('Always 1; the state of each delivery platform is a label.', 'profile target state'),
+  agent_tool_calls_total: counter(
+    'Tool calls by outcome: result, or the code of why there is none.',
+    'profile server outcome',
+  ),
+  agent_tool_call_duration_seconds: histogram('From a tool call to its end, approval included.', 'profile server'),
+  agent_tool_calls_in_flight: gauge('Tool calls without a result yet.'),
+  agent_approvals_waiting: gauge('Questions at this gateway that wait for a person.'),
+  agent_mcp_servers: gauge('MCP servers by state.', 'state'),
+  agent_mcp_server_state: gauge('Always 1; the state of each MCP server is a label.', 'profile server state'),
+  agent_mcp_sessions_total: counter(
+    'Sessions begun with a server since its connection began; each beyond the first is a restart.',
+    'profile server',
+  ),
+  agent_mcp_tools: gauge('Registered tools of a server.', 'profile server'),
+  agent_actors: gauge('Living actors by machine.', 'machine'),
+  agent_actors_spawned_total: counter('Actors that a pool spawned.', 'machine'),
+  agent_actors_crashed_total: counter('Actors that a pool lost to an error.', 'machine'),
+  agent_gateway_restarts_total: counter('Times that the gateway was started anew after a crash.'),
+  agent_gateway_leader: gauge('1 at the gateway that sends the deliveries.'),
+  agent_gateway_nodes: gauge('Gateways that use the journal.'),
+  agent_journal_up: gauge('1 while the journal can write.'),
+  agent_journal_commits_total: counter('Commits by verdict.', 'verdict'),
+  agent_journal_commit_duration_seconds: histogram('From a commit to its place on disk; many share one write.'),
+  agent_log_lines_total: counter('Lines of the log by level.', 'level'),
+  agent_inspector_viewers: gauge('Pages and terminals that follow.'),
+  process_start_time_seconds: gauge('When the process began, in Unix seconds.'),
+  process_cpu_seconds_total: counter('CPU time of the process.'),
+  process_resident_memory_bytes: gauge('Memory of the process in RAM.'),
+  nodejs_heap_size_used_bytes: gauge('Heap in use.'),
+  nodejs_external_memory_bytes: gauge('Memory outside the heap that objects hold.'),
+  nodejs_eventloop_lag_seconds: summary(
+    'How long the event loop was held up since the first reading, by quantile.',
+    'quantile',
+  ),
+  nodejs_eventloop_utilization: gauge('Share of its time that the event loop was busy.'),
+};
