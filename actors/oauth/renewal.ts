@@ -6,6 +6,7 @@
  */
 
 import { causeOf } from '../../machines/base/fault.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import { configuredClient, type OauthClient } from '../../machines/oauth/client-identity.ts';
 import type { OauthSettings } from '../../machines/oauth/oauth-settings.ts';
 import { chooseToken, isFor, type TokenRecord } from '../../machines/oauth/token-record.ts';
@@ -71,13 +72,8 @@ const maxRestMs = 60_000;
  */
 export function renewTokens(options: RenewalSettings, refused: string | undefined): Promise<Renewal> {
   const { credentials, settings } = options;
-  const table = underWay.get(credentials) ?? new Map<OauthSettings, Promise<Renewal>>();
-  underWay.set(credentials, table);
-  const standing = table.get(settings);
-  if (standing !== undefined) return standing;
-  const renewal = renewOnce(options, refused).finally(() => table.delete(settings));
-  table.set(settings, renewal);
-  return renewal;
+  const table = getOrMake(underWay, credentials, () => new Map());
+  return getOrMake(table, settings, () => renewOnce(options, refused).finally(() => table.delete(settings)));
 }
 
 /** Resolves when no renewal with these credentials is running: a process that ends earlier loses its result. */

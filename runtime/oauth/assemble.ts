@@ -9,6 +9,7 @@ import type { Documents } from '../../actors/documents.ts';
 import { type Credentials, createCredentials } from '../../actors/oauth/credentials.store.ts';
 import type { Logger } from '../../actors/ports.ts';
 import type { CompileOptions } from '../../machines/base/compile.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 import type { ProfileName } from '../../machines/base/names.ts';
 import type { ChartPool } from '../../machines/base/pool.ts';
 import { profilePaths } from '../../machines/config/profile.ts';
@@ -49,14 +50,11 @@ export function assembleLogins({ home, redactor, nowMs, log, ...ports }: LoginHa
 
   /** By name alone: a profile that is not loaded must never fall back to the tokens of another. */
   function credentials(profile: string): Credentials {
-    let store = stores.get(profile);
-    if (store === undefined) {
+    return getOrMake(stores, profile, () => {
       const { tokens } = profilePaths(home, profile as ProfileName);
       const learn = (place: string, secret: string): void => redactor.learnNext(`${profile}/${place}`, secret);
-      store = learntCredentials(createCredentials(tokens, ports.documents(), log), learn);
-      stores.set(profile, store);
-    }
-    return store;
+      return learntCredentials(createCredentials(tokens, ports.documents(), log), learn);
+    });
   }
 
   const logins = createLogins({ browser: ports.browser, device: ports.device });

@@ -6,6 +6,7 @@
  */
 
 import { addDuration, addDurations, type Durations, percentilesOf } from '../../machines/base/durations.ts';
+import { getOrMake } from '../../machines/base/get-or-make.ts';
 
 export interface RecentCounts {
   add(name: string, ended: { readonly tookMs: number; readonly failed: boolean }): void;
@@ -44,12 +45,7 @@ export function createRecentCounts(nowMs: () => number): RecentCounts {
   const names = new Map<string, Spans>();
 
   function minuteOf(name: string, atMs: number): Span {
-    let spans = names.get(name);
-    if (spans === undefined) {
-      spans = { minutes: new Map(), hours: new Map() };
-      names.set(name, spans);
-    }
-    const { minutes, hours } = spans;
+    const { minutes, hours } = getOrMake(names, name, () => ({ minutes: new Map(), hours: new Map() }));
     const at = Math.floor(atMs / minuteMs);
     const known = minutes.get(at);
     if (known !== undefined) return known;
@@ -57,11 +53,11 @@ export function createRecentCounts(nowMs: () => number): RecentCounts {
       const hour = Math.floor(old / hourMinutes);
       // All of its hour is older than the time that is kept by the minute.
       if ((hour + 2) * hourMinutes > at) continue;
-      unite(spanOf(hours, hour), minute);
+      unite(getOrMake(hours, hour, emptySpan), minute);
       minutes.delete(old);
     }
     for (const old of hours.keys()) if (old < at / hourMinutes - keptHours) hours.delete(old);
-    return spanOf(minutes, at);
+    return getOrMake(minutes, at, emptySpan);
   }
 
   return {
@@ -72,7 +68,7 @@ export function createRecentCounts(nowMs: () => number): RecentCounts {
       else addDuration(minute.durations, tookMs);
     },
     read(name, sinceMs) {
-      const all: Span = { count: 0, failed: 0, durations: new Map() };
+      const all = emptySpan();
       const { minutes = new Map<number, Span>(), hours = new Map<number, Span>() } = names.get(name) ?? {};
       for (const [at, minute] of minutes) if ((at + 1) * minuteMs > sinceMs) unite(all, minute);
       for (const [at, hour] of hours) if ((at + 1) * hourMs > sinceMs) unite(all, hour);
@@ -90,10 +86,8 @@ export function createRecentCounts(nowMs: () => number): RecentCounts {
   };
 }
 
-function spanOf(spans: Map<number, Span>, at: number): Span {
-  const span = spans.get(at) ?? { count: 0, failed: 0, durations: new Map() };
-  spans.set(at, span);
-  return span;
+function emptySpan(): Span {
+  return { count: 0, failed: 0, durations: new Map() };
 }
 
 function unite(all: Span, more: Span): void {
