@@ -7,6 +7,7 @@
  */
 
 import { type KeyObject, verify, X509Certificate } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import type { Json } from '../base/json.ts';
 import { reasonStarts } from './reply.ts';
 import { digestOf, mismatch, type SignatureVerdict, type SignedRequest } from './signature.ts';
@@ -107,11 +108,12 @@ export function certifiedContent(
 }
 
 /** @param webhookId PayPal's id of the webhook, which no request contains */
-function paypalContent({ headers, body }: SignedRequest, webhookId: string) {
+function paypalContent(request: SignedRequest, webhookId: string) {
+  const { headers } = request;
   if (headers['paypal-auth-algo'] !== 'SHA256withRSA')
     return { why: 'the header paypal-auth-algo is not SHA256withRSA' };
   const { 'paypal-transmission-id': id = '', 'paypal-transmission-time': time = '' } = headers;
-  return { text: () => `${id}|${time}|${webhookId}|${crc32(body)}`, hash: 'sha256' } as const;
+  return { text: () => `${id}|${time}|${webhookId}|${crc32(request.body)}`, hash: 'sha256' } as const;
 }
 
 const notification = ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'];
@@ -139,18 +141,4 @@ function snsContent({ payload }: SignedRequest, topic: string) {
 
 function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : '';
-}
-
-const crcOfByte = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let crc = byte;
-  for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xed_b8_83_20 : 0);
-  return crc;
-});
-
-/** Returns the CRC-32 of ISO 3309 as an unsigned number. */
-export function crc32(bytes: Uint8Array): number {
-  let crc = -1;
-  for (let at = 0; at < bytes.length; at += 1)
-    crc = (crc >>> 8) ^ (crcOfByte[(crc ^ (bytes[at] as number)) & 0xff] as number);
-  return ~crc >>> 0;
 }

@@ -6,11 +6,12 @@
  */
 
 import { createHmac, generateKeyPairSync, sign, verify } from 'node:crypto';
+import { crc32 } from 'node:zlib';
 import type { JsonObject } from '../../machines/base/json.ts';
 import type { Route, RouteSecret } from '../../machines/config/route.ts';
 import type { SignatureScheme } from '../../machines/config/signature-scheme.ts';
 import { type Source, type SourceName, sourceNames, sources } from '../../machines/config/sources.ts';
-import { certificateReader, crc32 } from '../../machines/webhook/certificate.ts';
+import { certificateReader } from '../../machines/webhook/certificate.ts';
 import { compileRoute } from '../../machines/webhook/compile-route.ts';
 import { hmacSha256 } from '../../machines/webhook/hmac.ts';
 import { parsePayload, type RequestFacts, verifySignature } from '../../machines/webhook/request-rules.ts';

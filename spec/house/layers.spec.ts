@@ -55,7 +55,7 @@ const rooms: readonly Room[] = [
   {
     name: 'machines (rules)',
     holds: under('machines/'),
-    may: [base, config, /^machines\/(webhook|agent|mcp|oauth|cron|dispatch)\//, /^re2js$/, /^node:crypto$/],
+    may: [base, config, /^machines\/(webhook|agent|mcp|oauth|cron|dispatch)\//, /^re2js$/, /^node:(?:crypto|zlib)$/],
     why: 'rules decide and touch nothing',
   },
   {

@@ -2,7 +2,7 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import t from 'tap';
 import type { SignatureScheme } from '../../../machines/config/signature-scheme.ts';
 import { type Source, sourceNames, sources } from '../../../machines/config/sources.ts';
-import { certificateReader, crc32, isConfirmUrl } from '../../../machines/webhook/certificate.ts';
+import { certificateReader, isConfirmUrl } from '../../../machines/webhook/certificate.ts';
 import type { CompiledRoute } from '../../../machines/webhook/compile-route.ts';
 import { compileScheme } from '../../../machines/webhook/scheme.ts';
 import { signEvent } from '../../../machines/webhook/sign-event.ts';
@@ -281,21 +281,18 @@ t.test(
     const paypal = routeFor('paypal');
     const readsWith = (url: string): number => {
       let reads = 0;
-      const body = new Proxy(Buffer.from(capture), {
-        get(bytes, key) {
-          if (typeof key === 'string' && /^\d+$/.test(key)) reads += 1;
-          return Reflect.get(bytes, key, bytes);
-        },
-      });
       paypal.verify({
         headers: { ...byPaypal, 'paypal-cert-url': url },
-        body,
+        get body() {
+          reads += 1;
+          return Buffer.from(capture);
+        },
         nowMs,
         certificate: (at) => (at === certificates.paypal ? pem : undefined),
       });
       return reads;
     };
-    t.equal(readsWith(certificates.paypal), capture.length, 'each byte once');
+    t.equal(readsWith(certificates.paypal), 1);
     for (const url of ['https://evil.example/x', `${certificates.paypal}-2`, '']) t.equal(readsWith(url), 0, url);
   },
 );
@@ -315,19 +312,6 @@ t.test('SRC-1 · SEC-3 · the body is parsed for Linear’s time only once its s
   t.match(linear.verify({ headers: sent.headers, body, nowMs, payload }), { kind: 'genuine' });
   t.ok(reads > 0);
   t.end();
-});
-
-t.test('SRC-1 · the CRC of PayPal’s signed text is that of ISO 3309', async (t) => {
-  // Well-known values, such as the check value of 123456789; all are zlib's too.
-  for (const [text, crc] of [
-    ['', 0],
-    ['a', 0xe8b7be43],
-    ['123456789', 0xcbf43926],
-    ['The quick brown fox jumps over the lazy dog', 0x414fa339],
-    ['\0'.repeat(32), 0x190a55ad],
-    ['\xff'.repeat(32), 0xff6cab0b],
-  ] as const)
-    t.equal(crc32(Buffer.from(text, 'latin1')), crc, text.slice(0, 9));
 });
 
 t.test('SRC-1 · Microsoft Graph: each item must have the clientState', async (t) => {
