@@ -4,7 +4,7 @@
  * @see SRC-1 in docs/specification.md
  */
 
-import type { Algorithm, Place, SignatureScheme, Timestamp } from './signature-scheme.ts';
+import type { Algorithm, JwtRule, Place, SignatureScheme, Timestamp } from './signature-scheme.ts';
 
 export interface Source {
   readonly title: string;
@@ -175,6 +175,25 @@ function versioned(prefix: string, toleranceSeconds?: number): SignatureScheme {
     prefix: 'v0=',
     signed: 'v0:{timestamp}:{body}',
     timestamp: seconds(header(`${prefix}-request-timestamp`), toleranceSeconds),
+  });
+}
+
+/** A token of Google, which covers no body. */
+function googleToken(signed: string, jwt: JwtRule): SignatureScheme {
+  return hmac('authorization', { algorithm: 'jwt', prefix: 'Bearer ', signed, jwt });
+}
+
+/**
+ * The block that Mailgun signs is in the body. A retry, after ten minutes or more, has the same one:
+ * https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/webhook-retries
+ */
+function mailgunBlock(path: string, more: Partial<SignatureScheme> = {}): SignatureScheme {
+  return hmac('', {
+    at: field(`${path}signature`),
+    signed: '{timestamp}{id}',
+    id: field(`${path}token`),
+    timestamp: seconds(field(`${path}timestamp`), ofRetries),
+    ...more,
   });
 }
 
@@ -584,24 +603,11 @@ export const sources = {
     title: 'Mailgun',
     page: 'https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/securing-webhooks',
     schemes: [
-      hmac('', {
-        at: field('signature.signature'),
-        // Of a subaccount's event, by the key of the primary account.
-        alsoAt: field('signature.parent-signature'),
-        signed: '{timestamp}{id}',
-        id: field('signature.token'),
-        // A retry, after ten minutes or more, has the same block:
-        // https://documentation.mailgun.com/docs/mailgun/user-manual/webhooks/webhook-retries
-        timestamp: seconds(field('signature.timestamp'), ofRetries),
-      }),
+      // The second is of a subaccount's event, by the key of the primary account.
+      mailgunBlock('signature.', { alsoAt: field('signature.parent-signature') }),
       // An email that one of its routes forwards or stores is a form, and the block three of its fields:
       // https://documentation.mailgun.com/docs/mailgun/user-manual/receive-forward-store/receive-http
-      hmac('', {
-        at: field('signature'),
-        signed: '{timestamp}{id}',
-        id: field('token'),
-        timestamp: seconds(field('timestamp'), ofRetries),
-      }),
+      mailgunBlock(''),
     ],
     event: [field('event-data.event')],
     id: [field('event-data.id'), field('signature.token'), field('token')],
@@ -780,15 +786,10 @@ export const sources = {
     title: 'Google Cloud Pub/Sub (Gmail and others)',
     page: 'https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions',
     schemes: [
-      hmac('authorization', {
-        algorithm: 'jwt',
-        prefix: 'Bearer ',
-        signed: '{url}',
-        jwt: {
-          issuers: ['https://accounts.google.com', 'accounts.google.com'],
-          keysUrl: 'https://www.googleapis.com/oauth2/v3/certs',
-          secretIs: 'email',
-        },
+      googleToken('{url}', {
+        issuers: ['https://accounts.google.com', 'accounts.google.com'],
+        keysUrl: 'https://www.googleapis.com/oauth2/v3/certs',
+        secretIs: 'email',
       }),
     ],
     // Attributes of CloudEvents, as of Google Workspace Events, and of Cloud Storage; Gmail has none.
@@ -811,15 +812,10 @@ export const sources = {
     title: 'Google Chat',
     page: 'https://developers.google.com/workspace/chat/verify-requests-from-chat',
     schemes: [
-      hmac('authorization', {
-        algorithm: 'jwt',
-        prefix: 'Bearer ',
-        signed: '{project number}',
-        jwt: {
-          issuers: ['chat@system.gserviceaccount.com'],
-          keysUrl: 'https://www.googleapis.com/service_accounts/v1/metadata/x509/chat@system.gserviceaccount.com',
-          secretIs: 'audience',
-        },
+      googleToken('{project number}', {
+        issuers: ['chat@system.gserviceaccount.com'],
+        keysUrl: 'https://www.googleapis.com/service_accounts/v1/metadata/x509/chat@system.gserviceaccount.com',
+        secretIs: 'audience',
       }),
     ],
     event: [field('type')],

@@ -35,7 +35,7 @@ const linear = {
   url: 'https://linear.app/acme/issue/APP-42',
 };
 const sentryProject = { id: '3', name: 'web', slug: 'web' };
-const pagerduty = (type: string, status: string): JsonObject => ({
+const pagerduty = (type: string): JsonObject => ({
   event: {
     id: '{id}',
     event_type: type,
@@ -46,7 +46,7 @@ const pagerduty = (type: string, status: string): JsonObject => ({
       id: 'PGR0VU2',
       type: 'incident',
       number: 2,
-      status,
+      status: type.split('.')[1] ?? '',
       title: 'The greeting service is down',
       urgency: 'high',
       service: { id: 'PF9KMXH', summary: 'Greetings', type: 'service_reference' },
@@ -235,12 +235,12 @@ const lemonsqueezy = (event: string, type: string, attributes: JsonObject): Json
   meta: { event_name: event, test_mode: true },
   data: { type, id: '1', attributes: { store_id: 1, user_name: person.name, user_email: person.email, ...attributes } },
 });
-const xero = (category: string, type: string): JsonObject => ({
+const xero = (type: string): JsonObject => ({
   resourceUrl: 'https://api.xero.com/api.xro/2.0/1',
   resourceId: '{id}',
   eventDateUtc: at,
-  eventType: type,
-  eventCategory: category,
+  eventType: type.split('.')[1] ?? '',
+  eventCategory: type.split('.')[0] ?? '',
   tenantId: '1',
   tenantType: 'ORGANISATION',
 });
@@ -368,6 +368,9 @@ const okta = (eventType: string): JsonObject => ({
   target: [{ id: 'u-18', type: 'User', alternateId: 'max@example.com' }],
 });
 
+const each = (payloadOf: (type: string) => JsonObject, ...types: readonly string[]): SourceSamples =>
+  Object.fromEntries(types.map((type) => [type, payloadOf(type)]));
+
 export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitlab'>, SourceSamples>> = {
   bitbucket: {
     'repo:push': {
@@ -410,11 +413,8 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
       actor: { type: 'application', id: 'sentry', name: 'Sentry' },
     },
   },
-  pagerduty: {
-    'incident.triggered': pagerduty('incident.triggered', 'triggered'),
-    'incident.resolved': pagerduty('incident.resolved', 'resolved'),
-  },
-  grafana: { firing: grafana('firing'), resolved: grafana('resolved') },
+  pagerduty: each(pagerduty, 'incident.triggered', 'incident.resolved'),
+  grafana: each(grafana, 'firing', 'resolved'),
   stripe: {
     'checkout.session.completed': stripe('checkout.session.completed', {
       id: 'cs_test_1',
@@ -482,8 +482,8 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
     }),
     'order.created': square('order.created', 'o1', { order_created: { order_id: 'o1', state: 'OPEN', version: 1 } }),
   },
-  xero: { 'INVOICE.UPDATE': xero('INVOICE', 'UPDATE'), 'CONTACT.CREATE': xero('CONTACT', 'CREATE') },
-  vercel: { 'deployment.created': vercel('deployment.created'), 'deployment.error': vercel('deployment.error') },
+  xero: each(xero, 'INVOICE.UPDATE', 'CONTACT.CREATE'),
+  vercel: each(vercel, 'deployment.created', 'deployment.error'),
   intercom: {
     'conversation.user.created': intercom('conversation.user.created', {
       type: 'conversation',
@@ -492,11 +492,8 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
     }),
     'contact.created': intercom('contact.created', { type: 'contact', ...person }),
   },
-  svix: { 'user.created': envelope('user.created'), 'email.delivered': envelope('email.delivered') },
-  'standard-webhooks': {
-    'contact.created': envelope('contact.created'),
-    'response.completed': envelope('response.completed'),
-  },
+  svix: each(envelope, 'user.created', 'email.delivered'),
+  'standard-webhooks': each(envelope, 'contact.created', 'response.completed'),
   slack: {
     app_mention: slack({
       type: 'app_mention',
@@ -507,7 +504,7 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
     }),
     message: slack({ type: 'message', user: 'U1', text: 'hello', ts: '1768469400.0002', channel: 'C0123456789' }),
   },
-  zoom: { 'meeting.started': zoom('meeting.started'), 'meeting.ended': zoom('meeting.ended') },
+  zoom: each(zoom, 'meeting.started', 'meeting.ended'),
   discord: {
     deploy: discord({ id: '5', name: 'deploy', type: 1 }, 2),
     approve: discord({ custom_id: 'approve', component_type: 2 }, 3),
@@ -548,7 +545,7 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
       callback_query: { id: '1', from: telegramUser, chat_instance: '1', data: 'yes' },
     },
   },
-  mailgun: { delivered: mailgun('delivered'), failed: mailgun('failed') },
+  mailgun: each(mailgun, 'delivered', 'failed'),
   hubspot: {
     'contact.creation': hubspot('contact.creation', { changeFlag: 'CREATED', changeSource: 'CRM' }),
     'contact.propertyChange': hubspot('contact.propertyChange', {
@@ -557,7 +554,7 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
       changeSource: 'CRM',
     }),
   },
-  sendgrid: { delivered: sendgrid('delivered'), bounce: sendgrid('bounce') },
+  sendgrid: each(sendgrid, 'delivered', 'bounce'),
   twilio: {
     received: {
       MessageSid: 'SM{id}',
@@ -580,11 +577,8 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
     'page.created': notion('page.created', { id: 'p-1', type: 'page' }),
     'comment.created': notion('comment.created', { id: 'c-1', type: 'comment' }),
   },
-  'microsoft-graph': { created: graph('created'), updated: graph('updated') },
-  'azure-event-grid': {
-    'Microsoft.Storage.BlobCreated': grid('Microsoft.Storage.BlobCreated'),
-    'Microsoft.Storage.BlobDeleted': grid('Microsoft.Storage.BlobDeleted'),
-  },
+  'microsoft-graph': each(graph, 'created', 'updated'),
+  'azure-event-grid': each(grid, 'Microsoft.Storage.BlobCreated', 'Microsoft.Storage.BlobDeleted'),
   paypal: {
     'PAYMENT.CAPTURE.COMPLETED': paypal('PAYMENT.CAPTURE.COMPLETED', 'COMPLETED'),
     'PAYMENT.CAPTURE.DENIED': paypal('PAYMENT.CAPTURE.DENIED', 'DECLINED'),
@@ -624,7 +618,7 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
     create_pulse: monday('create_pulse', {}),
     update_column_value: monday('update_column_value', { columnId: 'status' }),
   },
-  okta: { 'user.lifecycle.create': okta('user.lifecycle.create'), 'user.session.start': okta('user.session.start') },
+  okta: each(okta, 'user.lifecycle.create', 'user.session.start'),
   google: { exists: {}, update: { kind: 'drive#changes' } },
   dropbox: {
     list_folder: {
@@ -632,8 +626,5 @@ export const sourceSamples: Readonly<Record<Exclude<SourceName, 'github' | 'gitl
       delta: { users: [12345678] },
     },
   },
-  cloudevents: {
-    'com.example.order.created': cloud('com.example.order.created'),
-    'com.example.order.paid': cloud('com.example.order.paid'),
-  },
+  cloudevents: each(cloud, 'com.example.order.created', 'com.example.order.paid'),
 };
