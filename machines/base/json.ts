@@ -49,6 +49,22 @@ export function scalarText(value: unknown): string {
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
+/** The value with each text within it changed, but no key. */
+export function eachText(value: Json, change: (text: string) => Json): Json {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => eachText(item, change));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, eachText(held, change)]));
+}
+
+/** Formats a value on one line with the keys of each object in order, so that equal values have equal texts. */
+export function sortedJson(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
+  if (!isJsonObject(value)) return JSON.stringify(value);
+  const keys = Object.keys(value).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${sortedJson(value[key] ?? null)}`).join(',')}}`;
+}
+
 /** The object at nested keys; an empty one if there is none. */
 export function objectAt(root: JsonObject, ...keys: readonly string[]): JsonObject {
   let at = root;

@@ -4,7 +4,7 @@
  * @see INT-1 and INT-2 in docs/specification.md
  */
 
-import { isJsonObject, type Json } from '../base/json.ts';
+import { eachText, isJsonObject, type Json } from '../base/json.ts';
 import type { ConfigPath } from './document.ts';
 
 export interface InterpolationScope {
@@ -20,16 +20,9 @@ export interface InterpolationScope {
 
 const reference = /\$\{([^{}]+)\}/g;
 
-export function interpolate(value: Json, scope: InterpolationScope): Json {
-  if (typeof value === 'string') return interpolateText(value, scope);
-  if (Array.isArray(value)) return value.map((item) => interpolate(item, scope));
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, interpolate(held, scope)]));
-}
-
 /** A reference to an unset variable is kept as it is written; one to an empty variable becomes empty. */
-function interpolateText(text: string, scope: InterpolationScope): string {
-  return text.replace(reference, (whole, name: string) => resolve(name, scope) ?? whole);
+export function interpolate(value: Json, scope: InterpolationScope): Json {
+  return eachText(value, (text) => text.replace(reference, (whole, name: string) => resolve(name, scope) ?? whole));
 }
 
 /** The name of the first reference left in a text; undefined if there is none. */

@@ -4,7 +4,7 @@
  * @see CLI-5, INT-2 and SEC-2 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { eachText, type Json, type JsonObject } from '../base/json.ts';
 import { inQuotes, nameInSentence } from '../base/shown-json.ts';
 import { variablesIn } from '../config/interpolate.ts';
 import { isReservedVariable } from '../config/program-variables.ts';
@@ -32,12 +32,9 @@ interface ReferenceSink {
 
 /** The value with every reference in our syntax, at any depth. */
 export function ownReferences(value: Json, sink: ReferenceSink): Json {
-  if (Array.isArray(value)) return value.map((item) => ownReferences(item, sink));
-  if (isJsonObject(value)) {
-    return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, ownReferences(held, sink)]));
-  }
-  if (typeof value !== 'string') return value;
-  return inBraces(value, sink).replace(/\$\{([^{}]+)\}/g, (whole, inner: string) => ownReference(whole, inner, sink));
+  return eachText(value, (text) =>
+    inBraces(text, sink).replace(/\$\{([^{}]+)\}/g, (whole, inner: string) => ownReference(whole, inner, sink)),
+  );
 }
 
 /** Gemini CLI's `$NAME` and OpenCode's `{env:NAME}` as `${…}`. A lower-case word after a `$` is more likely part of a password. */

@@ -7,7 +7,7 @@
 
 import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
 import { deepestJson, isTooDeep } from '../base/read-json.ts';
-import { unresolvedReference } from '../config/interpolate.ts';
+import { textsIn, unresolvedReference } from '../config/interpolate.ts';
 import { checkServerEntry, serverEntrySchema } from '../config/server-entry.ts';
 import { validate } from '../config/validate.ts';
 import { isWebAddress } from '../oauth/secure-endpoint.ts';
@@ -127,13 +127,7 @@ function entryOf(name: string, value: Json): LinkReading {
 
 /** The entry would be interpolated like the owner's, so a reference would send the owner's secrets to the link's server. */
 function referenceIn(value: Json): string | undefined {
-  if (typeof value === 'string') return unresolvedReference(value);
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const held of Object.values(value)) {
-    const found = referenceIn(held);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  return textsIn(value).flatMap(({ text }) => unresolvedReference(text) ?? [])[0];
 }
 
 function referenceRule(name: string): string {

@@ -4,7 +4,7 @@
  * @see CLI-5 and HOME-4 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject, objectAt, scalarText } from '../base/json.ts';
+import { type Json, type JsonObject, objectAt, scalarText, sortedJson } from '../base/json.ts';
 import { variablesIn } from '../config/interpolate.ts';
 import { isReservedVariable } from '../config/program-variables.ts';
 import { type ForeignFile, type ForeignServer, objectOf } from './foreign-files.ts';
@@ -53,7 +53,7 @@ const maxNameLength = 64;
 
 export function planImport({ found, config, secrets, env, userHome }: ImportStart): readonly ImportItem[] {
   const entries = objectAt(config, 'mcp_servers');
-  const taken = new Map<string, string>(Object.entries(entries).map(([name, entry]) => [name, canonical(entry)]));
+  const taken = new Map<string, string>(Object.entries(entries).map(([name, entry]) => [name, sortedJson(entry)]));
   const held = new Map(secrets);
   const isSet = (variable: string): boolean => secrets.has(variable) || env[variable] !== undefined;
   const offers = found.map(({ file, server }) => {
@@ -89,9 +89,9 @@ export function planImport({ found, config, secrets, env, userHome }: ImportStar
     const { entry, secrets: moved } = takeSecrets(server.name, renamed(read.entry, given), nameOf);
     const found = unique([...given, ...moved]);
     const isOpen = found.some(({ value }) => placeholder.test(value));
-    const standing = standingOf({ name: wish, entry: canonical(entry), isOpen }, taken, file.program);
+    const standing = standingOf({ name: wish, entry: sortedJson(entry), isOpen }, taken, file.program);
     const name = standing.kind === 'taken' ? standing.free : wish;
-    if (standing.kind !== 'same') taken.set(name, canonical(entry));
+    if (standing.kind !== 'same') taken.set(name, sortedJson(entry));
     return {
       ...common,
       name,
@@ -160,14 +160,4 @@ function freeName(wish: string, taken: ReadonlyMap<string, string>): string {
 
 function unique<One extends { readonly variable: string }>(variables: readonly One[]): readonly One[] {
   return [...new Map(variables.map((one) => [one.variable, one])).values()];
-}
-
-/** Equal for equal entries, regardless of key order. */
-function canonical(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isJsonObject(value)) return JSON.stringify(value);
-  const pairs = Object.keys(value)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`);
-  return `{${pairs.join(',')}}`;
 }

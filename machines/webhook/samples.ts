@@ -6,7 +6,7 @@
  * @see [GitLab's events](https://docs.gitlab.com/user/project/integrations/webhook_events/)
  */
 
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { eachText, type Json, type JsonObject } from '../base/json.ts';
 import { meantOr } from '../config/nearest.ts';
 import type { Route } from '../config/route.ts';
 import type { SignatureScheme } from '../config/signature-scheme.ts';
@@ -269,11 +269,8 @@ function schemeOf({ sender, signature }: SampleToSign['route'], platform: Source
 }
 
 function filled(template: Json, id: string): Json {
-  if (typeof template === 'string') {
-    const number = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
-    return template === '{number}' ? number : template.replace('{number}', `${number}`).replace('{id}', id);
-  }
-  if (Array.isArray(template)) return template.map((item) => filled(item, id));
-  if (!isJsonObject(template)) return template;
-  return Object.fromEntries(Object.entries(template).map(([key, value]) => [key, filled(value, id)]));
+  const number = Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
+  return eachText(template, (text) =>
+    text === '{number}' ? number : text.replace('{number}', `${number}`).replace('{id}', id),
+  );
 }

@@ -5,7 +5,7 @@
  */
 
 import { indented, jsonTokens } from '../base/indented-json.ts';
-import { isJsonObject, type Json, type JsonObject } from '../base/json.ts';
+import { type JsonObject, sortedJson } from '../base/json.ts';
 import { isTooDeep, readJson } from '../base/read-json.ts';
 import { type Route, type RouteWithSecret, textsOfSecret } from '../config/route.ts';
 import type { SignatureScheme } from '../config/signature-scheme.ts';
@@ -119,7 +119,7 @@ function bodiesLike(text: string): readonly (readonly [what: string, body: Buffe
       ['with a space after each comma and colon of its JSON', spaced(plain)],
       ['with its JSON indented by 2 spaces', indented(plain, 2)],
       ['with its JSON indented by 4 spaces', indented(plain, 4)],
-      ['with the keys of its JSON in order', inOrder(value)],
+      ['with the keys of its JSON in order', sortedJson(value)],
       ['with other characters than ASCII escaped in its JSON', escaped(plain.join(''))],
       [
         'with a space after each comma and colon, and other characters than ASCII escaped in its JSON',
@@ -136,13 +136,6 @@ const maxDepth = 64;
 
 function spaced(tokens: readonly string[]): string {
   return tokens.map((token) => (token === ',' || token === ':' ? `${token} ` : token)).join('');
-}
-
-function inOrder(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(inOrder).join(',')}]`;
-  if (!isJsonObject(value)) return JSON.stringify(value);
-  const keys = Object.keys(value).sort();
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${inOrder(value[key] ?? null)}`).join(',')}}`;
 }
 
 function escaped(text: string): string {

@@ -10,7 +10,7 @@ import { stat } from 'node:fs/promises';
 import { type HomeSource, loadingHome } from '../../actors/config/load-config.ts';
 import { readText } from '../../actors/files.ts';
 import { inPieces } from '../../actors/in-pieces.ts';
-import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { eachText, isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { defaultProfile, type ProfileName } from '../../machines/base/names.ts';
 import type { ConfigPath } from '../../machines/config/document.ts';
 import { parsingConfig, valueIn, withEdit } from '../../machines/config/edit.ts';
@@ -56,6 +56,7 @@ export async function showConfig(
       return {
         ...row,
         ...(named.length === 0 ? {} : { variables: named }),
+        // A secret-looking name must not mask a reference, so each text is redacted alone.
         value: eachText(row.value, redactor.text),
       };
     }),
@@ -124,14 +125,6 @@ export function setIn(name: string, ofFile: Pick<ReadonlySet<string>, 'has'>, en
 /** Places and the variables of a run are set by the gateway. */
 function isGiven(variable: string): boolean {
   return isPlace(variable) || runVariables.some((one) => one === variable);
-}
-
-/** A secret-looking name must not mask a reference, so each text is redacted alone. */
-export function eachText(value: Json, change: (text: string) => string): Json {
-  if (typeof value === 'string') return change(value);
-  if (Array.isArray(value)) return value.map((one) => eachText(one, change));
-  if (!isJsonObject(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, held]) => [key, eachText(held, change)]));
 }
 
 export function configFile(profile: ProfileName): string {
