@@ -213,18 +213,8 @@ function readScheme(given: JsonObject, refuse: Refuse): SignatureScheme | undefi
   const isInBody = timestamp !== undefined && 'field' in timestamp.at;
   if (timestamp !== undefined && !isInBody && !signed.includes('{timestamp}'))
     say('timestamp', 'a time that is not signed protects from nothing; name {timestamp} in signed, or drop it');
-  return defined({
-    at,
-    algorithm,
-    encoding: read.encoding,
-    signed,
-    key: read.key,
-    prefix: read.prefix,
-    part: read.part,
-    list: read.list,
-    id,
-    timestamp,
-  });
+  const { header: _, query: __, ...own } = read;
+  return defined({ ...own, at, id, timestamp });
 }
 
 function placeOfSignature({ header, query }: JsonObject, refuse: Refuse): Place | undefined {
