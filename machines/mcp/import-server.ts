@@ -4,7 +4,7 @@
  * @see CLI-5 and CFG-1 in docs/specification.md
  */
 
-import { isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
+import { defined, isJsonObject, type Json, type JsonObject, scalarText } from '../base/json.ts';
 import { wordInSentence, wordOfCommand } from '../base/shown-json.ts';
 import type { Schema } from '../config/check-schema.ts';
 import { serverEntrySchema } from '../config/server-entry.ts';
@@ -101,10 +101,10 @@ function flattened(written: JsonObject, program: ForeignProgram, findings: Findi
   const { command, environment, ...rest } = written;
   if (Array.isArray(command)) {
     const [executable, ...args] = command as readonly Json[];
-    return present({ ...rest, command: executable, args, env: environment });
+    return defined({ ...rest, command: executable, args, env: environment });
   }
-  if (isJsonObject(command)) return present({ ...rest, command: command.path, args: command.args, env: command.env });
-  return present({ ...rest, command, environment });
+  if (isJsonObject(command)) return defined({ ...rest, command: command.path, args: command.args, env: command.env });
+  return defined({ ...rest, command, environment });
 }
 
 /** What `env_keys` names is in goose's keyring. Its timeout is in seconds, and an empty list of tools means all. */
@@ -115,7 +115,7 @@ function ofGoose(
   const kept = Object.fromEntries(texts(env_keys).map((name) => [name, `\${${name}}`]));
   const env = { ...kept, ...objectOf(rest.env), ...objectOf(envs) };
   const replaced = (text: Json): Json => (typeof text === 'string' ? withValues(text, env, given) : text);
-  return present({
+  return defined({
     ...rest,
     command: cmd,
     url: uri === undefined ? undefined : replaced(uri),
@@ -155,7 +155,7 @@ function ofOpenClaw({
   ...rest
 }: JsonObject): JsonObject {
   const { include, exclude } = objectOf(toolFilter);
-  return present({
+  return defined({
     ...rest,
     env: referring(rest.env),
     headers: referring(rest.headers),
@@ -196,11 +196,11 @@ function ofCodex(written: JsonObject, { wanted, notes }: Findings): JsonObject {
         : {};
   // A token replaces the login, in both programs.
   const hasLogin = Object.keys(bearer).length === 0 && (isJsonObject(oauth) || texts(scopes).length > 0);
-  return present({
+  return defined({
     ...rest,
     env: { ...objectOf(rest.env), ...Object.fromEntries(forwarded) },
     headers: { ...objectOf(rest.headers), ...objectOf(http_headers), ...Object.fromEntries(fromEnv), ...bearer },
-    oauth: hasLogin ? { ...objectOf(oauth), ...present({ scopes }) } : undefined,
+    oauth: hasLogin ? { ...objectOf(oauth), ...defined({ scopes }) } : undefined,
     connectionTimeoutMs: milliseconds(startup_timeout_sec) ?? startup_timeout_ms ?? rest.connectionTimeoutMs,
     includeTools: enabled_tools ?? rest.includeTools,
     excludeTools: disabled_tools ?? rest.excludeTools,
@@ -232,7 +232,7 @@ function referring(texts: Json | undefined): Json | undefined {
 function fromHermes(value: JsonObject, notes: string[]): JsonObject {
   const { args, env, headers, ...known } = knownOf(value, serverEntrySchema, '', notes);
   const words = typeof args === 'string' ? args.split(/\s+/).filter(Boolean) : args;
-  return present({
+  return defined({
     ...known,
     args: Array.isArray(words) && words.length === 0 ? undefined : words,
     env: filled(env),
@@ -332,8 +332,8 @@ function fromJson(value: JsonObject, program: ForeignProgram, notes: string[]): 
     tool_timeout_sec: isPositive(seconds) ? undefined : seconds,
     default_tools_approval_mode: asks ? undefined : approval,
   };
-  leaveOut({ ...rest, ...present(unread) }, notes);
-  return present({
+  leaveOut({ ...rest, ...defined(unread) }, notes);
+  return defined({
     command: isStdio ? command : undefined,
     args: isStdio && Array.isArray(args) && args.length > 0 ? args : undefined,
     env: isStdio ? filled(env) : undefined,
@@ -395,22 +395,18 @@ function loginOf(login: JsonObject, notes: string[]): JsonObject {
   const { clientSecret, CLIENT_SECRET, client_secret, callbackPort, ...rest } = more;
   const asked = scopes ?? scope;
   leaveOut(Object.fromEntries(Object.entries(rest).map(([key, value]) => [`oauth.${key}`, value])), notes);
-  const oauth = present({
+  const oauth = defined({
     client_id: clientId ?? CLIENT_ID ?? client_id,
     client_secret: clientSecret ?? CLIENT_SECRET ?? client_secret,
     redirect_port: callbackPort,
     scope: Array.isArray(asked) ? texts(asked).join(' ') : asked,
   });
-  return present({ auth: 'oauth', oauth: filled(oauth) });
+  return defined({ auth: 'oauth', oauth: filled(oauth) });
 }
 
 function leaveOut(rest: JsonObject, notes: string[]): void {
   const left = Object.keys(rest).filter((key) => !silent.has(key));
   if (left.length > 0) notes.push(`not imported: ${left.map(wordInSentence).join(', ')}`);
-}
-
-function present(entry: Readonly<Record<string, Json | undefined>>): JsonObject {
-  return Object.fromEntries(Object.entries(entry).filter((pair): pair is [string, Json] => pair[1] !== undefined));
 }
 
 function unlessEmpty(value: Json | undefined): Json | undefined {
@@ -420,8 +416,6 @@ function unlessEmpty(value: Json | undefined): Json | undefined {
 
 function filled(value: Json | undefined): JsonObject | undefined {
   // VS Code's null removes a variable, which is not inherited here.
-  const map = present(
-    Object.fromEntries(Object.entries(objectOf(value)).map(([key, held]) => [key, held === null ? undefined : held])),
-  );
+  const map = Object.fromEntries(Object.entries(objectOf(value)).filter(([, held]) => held !== null));
   return Object.keys(map).length > 0 ? map : undefined;
 }
