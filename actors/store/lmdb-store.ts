@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { done, type Fault, failed, fault, type Result } from '../../machines/base/fault.ts';
-import { corruptFault, openFault, storePath, versionFault } from './lmdb-faults.ts';
+import { commitFault, corruptFault, openFault, storePath, versionFault } from './lmdb-faults.ts';
 import { checkStoreFile, hasMarker, removeMarker } from './lmdb-file.ts';
 import { type Environment, openEnvironment } from './lmdb-tables.ts';
 import { isKnown, layout, layoutOf, upgrade, writeLayout } from './lmdb-upgrade.ts';
@@ -77,7 +77,7 @@ export async function enter(directory: string): Promise<Result<Environment>> {
     return entered;
   } catch (error) {
     await entered.value.close();
-    return { ok: false, fault: openFault(directory, error) };
+    return { ok: false, fault: commitFault(directory, error) };
   }
 }
 

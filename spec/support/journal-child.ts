@@ -7,12 +7,23 @@ import { execFileSync } from 'node:child_process';
 import { openSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openLmdbJournal } from '../../actors/store/lmdb-journal.ts';
+import { openEnvironment } from '../../actors/store/lmdb-tables.ts';
+import { plainRow } from '../../actors/store/tables.ts';
 import { openJournal } from './open-journal.ts';
 
 /** Linux's `O_CLOEXEC`. */
 const closeOnExec = 0o2000000;
 const [, , task = '', directory = ''] = process.argv;
-const tasks: Readonly<Record<string, () => Promise<void>>> = { load, race, fill, open, three, readOnly, descriptor };
+const tasks: Readonly<Record<string, () => Promise<void>>> = {
+  load,
+  race,
+  fill,
+  open,
+  older,
+  three,
+  readOnly,
+  descriptor,
+};
 await tasks[task]?.();
 
 function say(value: unknown): void {
@@ -101,6 +112,19 @@ async function three(): Promise<void> {
   );
   say('acknowledged');
   await journal.close();
+}
+
+/** Leaves a store of an earlier layout, whose records have no marks yet. */
+async function older(): Promise<void> {
+  await (await openJournal(directory)).close();
+  const { tables, transact, close } = openEnvironment(directory, () => {});
+  await transact(() => {
+    for (let at = 0; at < 2_000; at += 1) {
+      tables.events.write(`k${at}`, plainRow({ route: 'r', status: 'ignored', deliveryId: `d${at}` }));
+    }
+    tables.meta.write('layout', plainRow({ version: 4 }));
+  });
+  await close();
 }
 
 /** Goes on where its disk became read-only, which refuses a commit, and is writable again. */

@@ -61,6 +61,17 @@ t.test('DUR-1 · opens a store whose lock file is gone only if there is room for
   t.match(run(script, t.testdir()), ['opened', { code: 'journal-full' }, 'opened']);
 });
 
+t.test(
+  'DUR-1 · DUR-3 · a store of an earlier layout on a full disk is upgraded once there is room',
+  mounting,
+  async (t) => {
+    const script = `${tmpfs('4m')} $NODE older "$FOLDER/state"; dd if=/dev/zero of="$FOLDER/ballast" 2>/dev/null || true
+    $NODE open "$FOLDER/state"; rm "$FOLDER/ballast"; $NODE open "$FOLDER/state"`;
+
+    t.match(run(script, t.testdir()), [{ code: 'journal-full' }, 'opened']);
+  },
+);
+
 t.test('DUR-1 · says that a folder is read-only', mounting, async (t) => {
   const readOnly = 'mount --bind "$FOLDER" "$FOLDER"; mount -o remount,bind,ro "$FOLDER";';
   const fault = {
