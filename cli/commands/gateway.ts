@@ -315,7 +315,7 @@ export async function showNodes(context: CommandContext): Promise<ExitCode> {
 
 export async function showStatus(context: CommandContext): Promise<ExitCode> {
   const status = await context.ask('gateway.status');
-  return show(context, status, () => formatStatus(status));
+  return show(context, status, () => withHomeNamed(context.gateway, formatStatus(status)));
 }
 
 function formatStatus(status: GatewayStatus): string {
@@ -329,7 +329,13 @@ function formatStatus(status: GatewayStatus): string {
   const nowMs = Date.now();
   const up = ago(new Date(nowMs - status.uptime_seconds * 1_000).toISOString(), nowMs);
   const rows: readonly (readonly [label: string, ...lines: readonly (string | undefined)[]])[] = [
-    ['pid', `${status.pid}, version ${status.version}, up ${up}`],
+    [
+      'pid',
+      `${status.pid}, version ${status.version}, up ${up}`,
+      status.version === version()
+        ? undefined
+        : `this command is of version ${version()}: \`agent gateway restart\`, or restart its service`,
+    ],
     ['home', status.home],
     [
       'config',

@@ -36,7 +36,11 @@ t.test('CLI-1 · DUR-3 · a gateway that runs without a socket, as on a full dis
 t.test('CLI-1 · PKG-2 · who starts a new version beside a running gateway learns that the old one runs', async (t) => {
   const home = makeHome(t).path;
   let running = '0.0.9';
-  await fakeGateway(t, home, ({ id }, { say }) => say({ id, result: { state: 'up.running', version: running } }));
+  const parts = { webhook: {}, inspector: {}, config: { in_force: true }, servers: {}, actors: {}, journal: 'ready' };
+  await fakeGateway(t, home, ({ id }, { say }) => {
+    say({ id, result: { state: 'up.running', version: running, pid: 7, home, uptime_seconds: 1, ...parts } });
+  });
+  const statusShown = async () => (await askCli(['gateway', 'status'], home)).stdout.split('\nhome')[0];
   const start = async (): Promise<string> => {
     const { context, seen } = stageCommand({});
     t.equal(await startGateway({ ...context, home }), 0);
@@ -49,7 +53,12 @@ t.test('CLI-1 · PKG-2 · who starts a new version beside a running gateway lear
       /^agent: the gateway is of version 0\.0\.9, whose answer cannot be read \(.*\); `agent gateway restart` starts version \S+\n$/,
   });
   t.match(await start(), /already, as version 0\.0\.9; .*`agent gateway` or its service starts version \d/);
+  t.match(
+    await statusShown(),
+    /^pid {8}7, version 0\.0\.9, up 1s\n {11}this command is of version \S+: `agent gateway restart`, or restart its service$/,
+  );
   running = version();
+  t.equal(await statusShown(), `pid        7, version ${running}, up 1s`);
   t.match(
     await why(),
     { code: 1, stderr: /^agent: Invalid time value\n$/ },
