@@ -3,7 +3,14 @@ import { createActor, SimulatedClock } from 'xstate';
 import { compile } from '../../../machines/base/compile.ts';
 import type { JsonObject } from '../../../machines/base/json.ts';
 import { type DeliveryInput, deliveryMachine } from '../../../machines/webhook/delivery.machine.ts';
-import type { DeliveryRecord, RunRecord } from '../../../machines/webhook/record.ts';
+import {
+  type DeliveryRecord,
+  deliveryRow,
+  type EventRecord,
+  eventSummary,
+  type RunRecord,
+  runRow,
+} from '../../../machines/webhook/record.ts';
 import { createQueueOrder } from '../../../runtime/dispatch/queue-order.ts';
 import { recoverDeliveries, resumeWork } from '../../../runtime/dispatch/recovery.ts';
 import { openKeeper } from '../../support/keeper.ts';
@@ -251,4 +258,69 @@ t.test('DUR-1 · DLV-4 · however much waits, a start lets the event loop turn a
   t.same([it.living().length, it.runs.spawned.length], [600, 600]);
   // A turn of this counter may begin between two of theirs.
   t.ok(Math.max(...handled.values()) <= 100, JSON.stringify([...handled]));
+});
+
+/** Text that a release of November 2026 wrote: a name that changes in the types is still the old one in homes. */
+const earlier = [
+  'events c0 {"deliveryId":"d0","route":"conc","profile":"default","event":"push","status":"accepted","receivedAtMs":1000,"scheme":"github","signatureDigest":"6Sg2K","work":"c0","headers":{"x-github-event":"push"},"body":"{}","prompt":"conc","deliver":"telegram","deliverExtra":{"chat_id":"3"},"skills":[],"told":{"bodyMs":2}}',
+  'runs c0 {"eventKey":"c0","profile":"default","route":"conc","kind":"agent","status":"running","attempt":1,"queuedAtMs":1000,"startedAtMs":1010}',
+  'runs c1 {"eventKey":"c1","profile":"default","route":"conc","kind":"agent","status":"queued","attempt":0,"queuedAtMs":1020,"group":"default/conc/K","superseded":2}',
+  'deliveries x1 {"eventKey":"x1","deliveryId":"x1","profile":"default","route":"dead","event":"push","target":"telegram","status":"waitingToRetry","text":"t","extra":{"chat_id":"6"},"queuedAtMs":1030,"order":1031,"chat":"6","attempts":3,"startedAtMs":1050,"failures":3,"failedSinceMs":1040,"dueAtMs":9000,"reason":"HTTP 500"}',
+  'groups default/batch/K {"profile":"default","route":"batch","groupKey":"K","burst":{"id":"b0","firstAtMs":1060,"count":3,"latestEventKey":"b2","dueAtMs":9000}}',
+].map((line) => /^(\w+) (\S+) (.*)$/.exec(line) ?? []);
+
+t.test('DUR-1 · CON-4 · what an earlier release has left on disk is shown and recovered', async (t) => {
+  const { keeper } = await openKeeper();
+  t.teardown(() => keeper.close());
+  const { pools, runs, groups, deliveries } = fakePools();
+  for (const [, collection, key = '', text = ''] of earlier) {
+    const dueAtMs = collection === 'events' ? null : 1_000;
+    await keeper.commit([{ kind: 'put', collection: collection as 'runs', key, value: JSON.parse(text), dueAtMs }]);
+  }
+
+  await resumeWork(resumePorts(keeper, () => pools));
+
+  const inputs = (pool: { readonly spawned: readonly { readonly key: string; readonly input: unknown }[] }) =>
+    Object.fromEntries(pool.spawned.map(({ key, input }) => [key, input]));
+  t.match(inputs(runs), { c0: { record: { status: 'queued', attempt: 1, cutOffs: 1 } }, c1: {} });
+  t.match(inputs(groups), {
+    'default/conc/K': { inFlight: 'c1' },
+    'default/batch/K': { burst: { id: 'b0', count: 3 } },
+  });
+  t.match(inputs(deliveries), { x1: { record: { dueAtMs: 9_000, failures: 3 } } });
+  const [event, run, batch, delivery] = earlier.map(([, , , text = '']) => JSON.parse(text) as unknown);
+  const common = { profile: 'default', event: 'push' };
+  const c0 = { ...common, delivery_id: 'd0', route: 'conc' };
+  t.same(
+    [
+      eventSummary(event as EventRecord, run as RunRecord),
+      runRow('c1', batch as RunRecord, event as EventRecord),
+      deliveryRow('x1', delivery as DeliveryRecord),
+    ],
+    [
+      { ...c0, status: 'running', received_at: '1970-01-01T00:00:01.000Z', attempts: 1 },
+      {
+        ...c0,
+        id: 'c1',
+        kind: 'agent',
+        status: 'queued',
+        attempt: 0,
+        superseded: 2,
+        queued_at: '1970-01-01T00:00:01.020Z',
+      },
+      {
+        ...common,
+        id: 'x1',
+        delivery_id: 'x1',
+        route: 'dead',
+        target: 'telegram',
+        chat_id: '6',
+        status: 'waitingToRetry',
+        attempts: 3,
+        reason: 'HTTP 500',
+        queued_at: '1970-01-01T00:00:01.030Z',
+        next_try_at: '1970-01-01T00:00:09.000Z',
+      },
+    ],
+  );
 });
