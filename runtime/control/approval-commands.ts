@@ -11,7 +11,15 @@ import type { AgentSettings } from '../../machines/config/settings.ts';
 import { type Remember, ruleOf } from '../../machines/mcp/approval-rules.ts';
 import { payloadPerson } from '../../machines/webhook/payload-person.ts';
 import { ambiguous, latest, shortestPrefix } from '../dispatch/meant-key.ts';
-import { type CommandHost, type CommandPeer, type Commands, daemonOf, optionalText, textOf } from './command.ts';
+import {
+  type CommandHost,
+  type CommandPeer,
+  type Commands,
+  daemonOf,
+  invalidParameter,
+  optionalText,
+  textOf,
+} from './command.ts';
 import type { AnsweredRow, ApprovalDetail, ApprovalRow, AskedBy } from './contract/approvals.ts';
 import type { Nodes } from './contract/gateway.ts';
 import { Refusal, refuse } from './contract/refusal.ts';
@@ -134,9 +142,10 @@ async function watchOthers(nodes: Nodes, peer: CommandPeer): Promise<readonly Ap
   return [...first.values()];
 }
 
-function rememberIn({ remember = 'call' }: JsonObject): Remember {
+function rememberIn(params: JsonObject): Remember {
+  const { remember = 'call' } = params;
   if (remember === 'call' || remember === 'run' || remember === 'always') return remember;
-  return refuse('params-missing', 'remember is "call", "run" or "always"');
+  return invalidParameter(params, 'remember', 'call, run or always');
 }
 
 /** Writes the rule that allows further calls of the tool, before this call is allowed. */

@@ -5,13 +5,15 @@
  */
 
 import type { HomeSource } from '../../actors/config/load-config.ts';
-import type { JsonObject } from '../../machines/base/json.ts';
+import { cutWithMark, isJsonObject, type JsonObject } from '../../machines/base/json.ts';
 import type { AuditLog } from '../observe/audit.ts';
 import type { Nodes } from './contract/gateway.ts';
 import { refuse } from './contract/refusal.ts';
 import type { Method, Result } from './contract.ts';
 import type { RoutedHome } from './home-view.ts';
 import type { DaemonView } from './view.ts';
+
+const maxShownLength = 80;
 
 export interface CommandHost {
   readonly source: HomeSource;
@@ -54,13 +56,26 @@ export function daemonOf({ daemon }: CommandHost): DaemonView {
   return daemon ?? refuse('gateway-not-running', 'the gateway is not running');
 }
 
-/** A string parameter; undefined if it is empty, of another type or missing. */
+/** A string parameter; undefined if it is empty or missing. Throws a Refusal if it is of another type. */
 export function optionalText(params: JsonObject, name: string): string | undefined {
-  const value = params[name];
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return givenText(params, name) || undefined;
+}
+
+/** As `optionalText`, but an empty text is one. */
+export function givenText(params: JsonObject, name: string): string | undefined {
+  const value = params[name] ?? undefined;
+  return value === undefined || typeof value === 'string' ? value : invalidParameter(params, name, 'a text');
 }
 
 /** Throws a Refusal if the parameter is not a string, or empty. */
 export function textOf(params: JsonObject, name: string): string {
   return optionalText(params, name) ?? refuse('params-missing', `the parameter "${name}" is missing`);
+}
+
+/** Refuses a parameter by its name, what is allowed, and what was given: of an object or list its kind alone. */
+export function invalidParameter(params: JsonObject, name: string, allowed: string): never {
+  const value = params[name] ?? null;
+  const kind = Array.isArray(value) ? 'a list' : 'an object';
+  const given = isJsonObject(value) || Array.isArray(value) ? kind : cutWithMark(JSON.stringify(value), maxShownLength);
+  return refuse('params-missing', `the parameter "${name}" must be ${allowed}, not ${given}`);
 }

@@ -37,6 +37,7 @@ import {
   type CommandPeer,
   type Commands,
   daemonOf,
+  givenText,
   ofDaemon,
   textOf,
 } from './command.ts';
@@ -77,13 +78,15 @@ const table: Commands = {
   ...cronCommands,
   ...setupCommands,
   ...eventCommands,
-  'audit.list': async ({ source, audit }, { limit = 100, since, search = '' }) => {
-    const fromMs = since === undefined ? 0 : timeMs(String(since));
+  'audit.list': async ({ source, audit }, params) => {
+    const { limit = 100 } = params;
+    const since = givenText(params, 'since');
+    const fromMs = since === undefined ? 0 : timeMs(since);
     if (!Number.isInteger(limit) || Number(limit) < 0 || Number.isNaN(fromMs)) {
       refuse('params-missing', '"limit" must be a whole number from 0, and "since" a time of ISO 8601');
     }
     await audit?.settled();
-    const words = String(search).toLowerCase();
+    const words = (givenText(params, 'search') ?? '').toLowerCase();
     return readAudit(homePaths(source.home).logs, { sinceMs: fromMs, words, limit: Number(limit) });
   },
   ...databaseCommands,
@@ -224,14 +227,14 @@ async function testRoute(host: CommandHost, params: JsonObject): Promise<Result<
 }
 
 function sampleEvent(
-  { sample, payload, event }: JsonObject,
+  params: JsonObject,
   secret: string | undefined,
   { route, path }: { readonly route: Route; readonly path: string },
 ): SignedEvent {
-  if (payload !== undefined || event !== undefined) {
+  if (params.payload !== undefined || params.event !== undefined) {
     refuse('params-missing', 'a sample has its own event and payload; give it alone');
   }
-  const found = findSample(String(sample), route.sender);
+  const found = findSample(textOf(params, 'sample'), route.sender);
   if (!found.ok) return refuse('params-missing', found.why);
   const { publicUrl } = route;
   return signSample(found.name, { id: randomUUID(), secret, route, path, publicUrl, nowMs: Date.now() });

@@ -25,7 +25,7 @@ import { outlookOf } from '../cron/job-outlook.ts';
 import { nextTimes, noSchedule } from '../cron/plan.ts';
 import type { JobStanding } from '../cron/view.ts';
 import { iso } from '../inspector/timeline-sources.ts';
-import { type CommandHost, type Commands, daemonOf, textOf } from './command.ts';
+import { type CommandHost, type Commands, daemonOf, optionalText, textOf } from './command.ts';
 import type { ChangedJob, JobDetail, JobRow } from './contract/jobs.ts';
 import { Refusal, refuse } from './contract/refusal.ts';
 import type { Result } from './contract.ts';
@@ -217,7 +217,7 @@ async function runJob(host: CommandHost, params: JsonObject): Promise<Result<'cr
   const view = daemonOf(host).cron;
   const ref = textOf(params, 'job');
   const profile = served(homeOf(host), profileOf(params.profile));
-  const context = typeof params.context === 'string' && params.context !== '' ? params.context : undefined;
+  const context = optionalText(params, 'context');
   const verdict = await view.run(profile, ref, {
     force: params.force === true,
     ...(context === undefined ? {} : { context }),

@@ -3,14 +3,13 @@
  * @see CLI-2 and DLV-4 in docs/specification.md
  */
 
-import { cut, defined, type Json, type JsonObject } from '../../machines/base/json.ts';
+import { cut, defined, type JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import { sweptStatuses } from '../../machines/base/status.ts';
 import { type FailureGrouping, failureGroupings } from '../../machines/dispatch/failure-groups.ts';
 import type { FailureView } from '../dispatch/failure-view.ts';
-import { type Commands, ofDaemon, optionalText, textOf } from './command.ts';
+import { type Commands, givenText, invalidParameter, ofDaemon, optionalText, textOf } from './command.ts';
 import type { DeliveryQuery, FailureChoice, OutgoingRow, Sweep, SweepQuery, Swept } from './contract/deliveries.ts';
-import { refuse } from './contract/refusal.ts';
 import { queryOf } from './event-choice.ts';
 
 export const deliveryCommands = {
@@ -40,9 +39,9 @@ export const deliveryCommands = {
   }),
 
   'deliveries.confirm': ofDaemon(async ({ deliveryService, failures }, params) =>
-    deliveryService.confirmEach((await chosenIds(failures, params)) ?? idsOf(params.ids), reasonOf(params)),
+    deliveryService.confirmEach((await chosenIds(failures, params)) ?? idsOf(params), reasonOf(params)),
   ),
-  'deliveries.progress': ofDaemon(({ failures }, params) => failures.progress(idsOf(params.ids))),
+  'deliveries.progress': ofDaemon(({ failures }, params) => failures.progress(idsOf(params))),
   'failures.groups': ofDaemon(({ failures }, params) => failures.groups(failureChoiceOf(params), groupingOf(params))),
   'failures.list': ofDaemon(({ failures }, params) => {
     const page = defined({ key: optionalText(params, 'key'), before: optionalText(params, 'cursor') });
@@ -60,9 +59,7 @@ function sweepQueryOf(params: JsonObject): SweepQuery {
   const { status: _, limit: __, ...query } = deliveryQueryOf(params);
   if (params.status === undefined) return query;
   const status = sweptStatuses.find((one) => one === params.status);
-  return status === undefined
-    ? refuse('params-missing', `the parameter "status" must be ${sweptStatuses.join(', ')}`)
-    : { ...query, status };
+  return status === undefined ? invalidParameter(params, 'status', sweptStatuses.join(', ')) : { ...query, status };
 }
 
 function answerOf(name: 'retried' | 'dropped', answer: OutgoingRow | Sweep): OutgoingRow | Swept {
@@ -72,20 +69,20 @@ function answerOf(name: 'retried' | 'dropped', answer: OutgoingRow | Sweep): Out
 }
 
 function deliveryQueryOf(params: JsonObject): DeliveryQuery {
-  const { target } = params;
-  return { ...queryOf(params), ...(typeof target === 'string' ? { target } : {}) };
+  return { ...queryOf(params), ...defined({ target: givenText(params, 'target') }) };
 }
 
 /** The given ids, or those of the given failure group; undefined if neither is given. */
 async function chosenIds(failures: FailureView, params: JsonObject): Promise<readonly string[] | undefined> {
-  if (params.ids !== undefined) return idsOf(params.ids);
+  if (params.ids !== undefined) return idsOf(params);
   const key = optionalText(params, 'key');
   return key === undefined ? undefined : failures.idsOf(key, failureChoiceOf({ ...params, state: 'open' }));
 }
 
-function idsOf(ids: Json | undefined): readonly string[] {
+function idsOf(params: JsonObject): readonly string[] {
+  const { ids } = params;
   if (Array.isArray(ids) && ids.every((id) => typeof id === 'string')) return ids;
-  return refuse('params-missing', 'the parameter "ids" must be a list of ids');
+  return invalidParameter(params, 'ids', 'a list of ids');
 }
 
 /** Stored and shown with the record; long enough for typed text. */
@@ -100,13 +97,11 @@ function failureChoiceOf(params: JsonObject): FailureChoice {
   const { state } = params;
   const { profile, since } = queryOf(params);
   if (state !== undefined && state !== 'open' && state !== 'dropped')
-    return refuse('params-missing', `state "${String(state)}" must be open or dropped`);
+    return invalidParameter(params, 'state', 'open or dropped');
   return { state: state ?? 'open', ...defined({ profile, since }) };
 }
 
-function groupingOf({ by = 'cause' }: JsonObject): FailureGrouping {
-  return (
-    failureGroupings.find((one) => one === by) ??
-    refuse('params-missing', `by "${String(by)}" must be ${failureGroupings.join(', ')}`)
-  );
+function groupingOf(params: JsonObject): FailureGrouping {
+  const { by = 'cause' } = params;
+  return failureGroupings.find((one) => one === by) ?? invalidParameter(params, 'by', failureGroupings.join(', '));
 }

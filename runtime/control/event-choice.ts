@@ -1,9 +1,9 @@
 /** Parses the parameters that select a route, events, runs or deliveries. @see DUR-2 in docs/specification.md */
 
-import type { JsonObject } from '../../machines/base/json.ts';
+import { defined, type JsonObject } from '../../machines/base/json.ts';
 import { rowLimit } from '../../machines/base/row-limits.ts';
 import { timeMs } from '../../machines/base/since.ts';
-import { textOf } from './command.ts';
+import { givenText, invalidParameter, textOf } from './command.ts';
 import type { EventChoice, HistoryQuery } from './contract/choices.ts';
 import { refuse } from './contract/refusal.ts';
 import { type AskedRoute, profileOf } from './home-view.ts';
@@ -13,26 +13,16 @@ export function askedRoute(params: JsonObject): AskedRoute {
   return params.profile === undefined ? { name } : { name, profile: profileOf(params.profile) };
 }
 
-export function choiceOf({ route, profile }: JsonObject): EventChoice {
-  return {
-    ...(typeof route === 'string' ? { route } : {}),
-    ...(typeof profile === 'string' ? { profile } : {}),
-  };
+export function choiceOf(params: JsonObject): EventChoice {
+  return defined({ route: givenText(params, 'route'), profile: givenText(params, 'profile') });
 }
 
-/** The filters of a list. @throws Refusal `params-missing` if `since` is not a time */
+/** The filters of a list. @throws Refusal `params-missing` if one is no text, or `since` is not a time */
 export function queryOf(params: JsonObject): HistoryQuery {
-  const { limit, before, status, since } = params;
-  if (since !== undefined && Number.isNaN(timeMs(String(since)))) {
-    return refuse('params-missing', `since "${String(since)}" must be an ISO 8601 time`);
-  }
-  return {
-    limit: rowLimit(limit),
-    ...choiceOf(params),
-    ...(typeof before === 'string' ? { before } : {}),
-    ...(typeof status === 'string' ? { status } : {}),
-    ...(typeof since === 'string' ? { since } : {}),
-  };
+  const since = givenText(params, 'since');
+  if (since !== undefined && Number.isNaN(timeMs(since))) return invalidParameter(params, 'since', 'an ISO 8601 time');
+  const filters = { before: givenText(params, 'before'), status: givenText(params, 'status'), since };
+  return { limit: rowLimit(params.limit), ...choiceOf(params), ...defined(filters) };
 }
 
 export function unknownDelivery(id: string, choice: EventChoice): never {

@@ -14,7 +14,16 @@ import { type EventRecord, firedJob, isRequestKept } from '../../machines/webhoo
 import { argumentsOf } from '../inspector/request-outcomes.ts';
 import { counted } from '../inspector/timeline-sources.ts';
 import type { ReplayChanges } from '../webhook/own-request.ts';
-import { type CommandHost, type Commands, daemonOf, ofDaemon, optionalText, textOf } from './command.ts';
+import {
+  type CommandHost,
+  type Commands,
+  daemonOf,
+  givenText,
+  invalidParameter,
+  ofDaemon,
+  optionalText,
+  textOf,
+} from './command.ts';
 import type { EventChoice, HistoryQuery } from './contract/choices.ts';
 import type { OpenedEvent } from './contract/event-wire.ts';
 import type { Diagnosis, EventSearch, HistoryDetail } from './contract/events.ts';
@@ -38,12 +47,11 @@ export const eventCommands = {
   }),
 
   'events.search': ofDaemon((daemon, params) => {
-    const { limit = defaultRows, cursor } = params;
+    const { limit = defaultRows } = params;
     if (typeof limit !== 'number' || !Number.isInteger(limit) || limit < 0 || limit > maxRows) {
-      refuse('params-missing', `limit ${JSON.stringify(limit)} must be a whole number from 0 to ${maxRows}`);
+      invalidParameter(params, 'limit', `a whole number from 0 to ${maxRows}`);
     }
-    if (cursor !== undefined && typeof cursor !== 'string') refuse('params-missing', 'cursor must be a text');
-    return daemon.events.search({ ...searchOf(params), limit, ...(cursor === undefined ? {} : { cursor }) });
+    return daemon.events.search({ ...searchOf(params), limit, ...defined({ cursor: givenText(params, 'cursor') }) });
   }),
   'events.follow': (host, params, peer) => {
     const left = new AbortController();
@@ -123,13 +131,13 @@ function unknownEvent(id: string, choice: EventChoice, host: CommandHost): never
 function endedOf(params: JsonObject): Omit<HistoryQuery, 'limit'> {
   const { limit: _, ...query } = queryOf(params);
   if (replayedStatuses.some((one) => one === query.status)) return query;
-  return refuse('params-missing', `the parameter "status" must be ${replayedStatuses.join(', ')}`);
+  return invalidParameter(params, 'status', replayedStatuses.join(', '));
 }
 
 function changesOf(params: JsonObject): ReplayChanges {
   const { payload, dry } = params;
   if (payload !== undefined && typeof payload !== 'string')
-    return refuse('params-missing', 'the parameter "payload" must be a text, as a sender would write it');
+    return invalidParameter(params, 'payload', 'a text, as a sender would write it');
   const changes = defined({ payload, event: optionalText(params, 'event'), to: optionalText(params, 'to') });
   return dry === true ? { ...changes, isDry: true } : changes;
 }
@@ -162,12 +170,5 @@ function routeOf({ route: name, profile }: Pick<EventRecord, 'route' | 'profile'
 }
 
 function searchOf(params: JsonObject): EventSearch {
-  const search: Record<string, string> = {};
-  for (const name of ['q', 'range']) {
-    const value = params[name];
-    if (value === undefined) continue;
-    if (typeof value !== 'string') return refuse('params-missing', `${name} must be a text`);
-    search[name] = value;
-  }
-  return search;
+  return defined({ q: givenText(params, 'q'), range: givenText(params, 'range') });
 }

@@ -248,7 +248,8 @@ export async function unsubscribe({ sources }: RoutedHome, name: string, profile
 
 export function profileOf(text: unknown): ProfileName {
   if (text === undefined || text === null || text === '') return defaultProfile;
-  return profileName(String(text)) ?? refuse('profile-name', `"${String(text)}" is no profile name`);
+  const given = JSON.stringify(text);
+  return (typeof text === 'string' && profileName(text)) || refuse('profile-name', `${given} is no profile name`);
 }
 
 export function notServed(profile: ProfileName): Refusal {
@@ -263,12 +264,13 @@ export interface AskedRoute {
 }
 
 export function checkCronJob({ main, documents }: LoadedHome, profile: ProfileName, job: unknown): void {
-  if (job === undefined) return;
+  // The schema refuses what is no text.
+  if (typeof job !== 'string') return;
   const document = documents.at(profilePaths(main.paths.home, profile).jobs);
   const { jobs, problem } = createJobsStore({ document }).read();
-  if (jobsMeant(jobs, String(job)).length > 0) return;
+  if (jobsMeant(jobs, job).length > 0) return;
   if (problem !== undefined) refuse('cron-jobs-corrupt', problem);
-  throw unknownJob(String(job), profile);
+  throw unknownJob(job, profile);
 }
 
 export function unknownJob(ref: string, profile: string): Refusal {

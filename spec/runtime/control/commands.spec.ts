@@ -220,6 +220,17 @@ t.test('CLI-3 · a parameter that is missing or of another form is said to be so
       t.equal(await codeOf(ask(host, method, params)), 'params-missing', `${method} ${JSON.stringify(params)}`);
     }
   }
+  for (const [params, message] of [
+    [{ route: {} }, 'the parameter "route" must be a text, not an object'],
+    [{ profile: [1] }, 'the parameter "profile" must be a text, not a list'],
+    [{ since: {} }, 'the parameter "since" must be a text, not an object'],
+    [{ since: 'soon' }, 'the parameter "since" must be an ISO 8601 time, not "soon"'],
+    [{ status: 7 }, 'the parameter "status" must be a text, not 7'],
+  ] as const) {
+    await t.rejects(ask(host, 'webhook.deliveries', params), { code: 'params-missing', message });
+  }
+  const invalidProfile = { code: 'profile-name', message: '{} is no profile name' };
+  await t.rejects(ask(host, 'webhook.subscribe', { name: 'a', profile: {} }), invalidProfile);
 });
 
 t.test('SCA-3 · CLI-3 · a gateway without others is listed by its configured name, else by its host', async (t) => {
@@ -242,7 +253,7 @@ t.test('DUR-2 · histories are asked for within bounds, by route and status', as
   const host = hostOf(t, { deliveries: note, runs: note });
   await ask(host, 'webhook.deliveries');
   await ask(host, 'runs.list', { limit: 0, route: 'r', status: 'failed' });
-  await ask(host, 'runs.list', { limit: 5_000, route: 7, status: null } as JsonObject);
+  await ask(host, 'runs.list', { limit: 5_000, route: null, status: null } as JsonObject);
   await ask(host, 'webhook.deliveries', { limit: 'many' });
   t.same(seen, [{ limit: 50 }, { limit: 1, route: 'r', status: 'failed' }, { limit: 1_000 }, { limit: 50 }]);
 });
