@@ -68,9 +68,10 @@ async function search(ask: Ask, text: string, query: Partial<HistoryQuery>): Pro
 export async function showEvent(context: CommandContext): Promise<ExitCode> {
   const found = await context.ask('webhook.delivery', { ...askedEvent(context), handshake: true });
   if (!hasFlag(context, 'wait')) return show(context, found, () => formatEvent(context, found));
-  await endOfEvent(context, found.key);
+  const { verdict } = await endOfEvent(context, found.key);
   const ended = await context.ask('webhook.delivery', { id: found.key, handshake: true });
   show(context, ended, () => formatEvent(context, ended));
+  if (ended.status === 'coalesced') context.out.complain(`${verdict.text}\n`);
   return ended.status === 'delivered' ? 0 : 1;
 }
 

@@ -75,6 +75,10 @@ export function createEventView(ports: EventViewPorts): EventView {
   }
 
   async function sourcesOf({ key, event, alike }: FoundEvent): Promise<TimelineSources> {
+    const groupKey = event.told?.groupKey;
+    const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
+    // Before the run, which replaces it: so one of both is found while the run is kept.
+    const group = await get('groups', groupAt);
     const run = await runOf(event.work);
     const delivery = await deliveryAt(event.work);
     const deliveries = [
@@ -82,9 +86,6 @@ export function createEventView(ports: EventViewPorts): EventView {
       ...(await deliveriesAt(furtherKeys(event.work, delivery?.record))),
       ...(await deliveriesAt(event.work === undefined ? [] : noticeKeys(event.work))),
     ];
-    const groupKey = event.told?.groupKey;
-    const groupAt = groupKey === undefined ? undefined : groupName(event.profile, event.route, groupKey);
-    const group = await get('groups', groupAt);
     return {
       key,
       event,

@@ -60,17 +60,17 @@ function batchSpan(sources: TimelineSources, joined: readonly number[]): Span[] 
   if (groupKey === undefined) return [];
   const burst = group?.record.burst;
   const start = burst?.firstAtMs ?? joined[0] ?? event.receivedAtMs;
-  const end = run?.record.queuedAtMs ?? burst?.dueAtMs;
+  const end = run?.record.queuedAtMs ?? (burst === undefined ? Math.max(start, ...joined) : undefined);
   return [
     defined({
       id: `batch/${group?.key ?? groupKey}`,
       kind: 'batch',
       name: 'Batch',
       note: `${counted(Math.max(burst?.count ?? 0, joined.length, 1), 'event')} joined`,
-      tone: run === undefined ? 'working' : 'resting',
+      tone: end === undefined ? 'working' : 'resting',
       start,
-      end: run === undefined ? undefined : end,
-      parts: [defined({ start, end, how: 'window' })],
+      end,
+      parts: [defined({ start, end: end ?? burst?.dueAtMs, how: 'window' })],
       ticks: joined.filter((at) => at > start),
     }),
   ];

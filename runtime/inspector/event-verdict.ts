@@ -15,7 +15,16 @@ import type { Tone, Verdict } from '../control/contract/event-wire.ts';
 import { waitingWords } from '../dispatch/run-history.ts';
 import { attemptsOf } from './event-attempts.ts';
 import { cureOf, endingOf, outcomeOf } from './request-outcomes.ts';
-import { counted, iso, type KnownDelivery, ownDeliveries, seconds, type TimelineSources } from './timeline-sources.ts';
+import {
+  counted,
+  iso,
+  isRunForgotten,
+  type KnownDelivery,
+  ownDeliveries,
+  runForgotten,
+  seconds,
+  type TimelineSources,
+} from './timeline-sources.ts';
 import { alikeWords, withReason } from './timeline-verdict.ts';
 
 export function eventVerdict(sources: TimelineSources): Verdict {
@@ -47,6 +56,7 @@ function sentenceOf(sources: TimelineSources): Sentence {
   const own = ownDeliveries(sources);
   if (own.length > 0) return sentenceOfDeliveries(own);
   if (run === undefined) {
+    if (isRunForgotten(sources)) return say('ended', runForgotten);
     const ended = firedJob(event) === undefined ? 'Accepted, and nothing was run.' : 'No run was fired.';
     return say('ended', withReason(ended, event.reason));
   }

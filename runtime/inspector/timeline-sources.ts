@@ -64,6 +64,13 @@ export function groupKeyOf({ event, group, run }: TimelineSources): string | und
   return event.told?.groupKey ?? group?.record.groupKey ?? run?.record.group;
 }
 
+export const runForgotten = 'Accepted; its run is no longer in the history.';
+
+/** Whether the run of an event is no longer kept: a batch's run has the age of its first event, and goes before later ones. */
+export function isRunForgotten({ event, run, group, deliveries }: TimelineSources): boolean {
+  return event.work !== undefined && run === undefined && group === undefined && deliveries.length === 0;
+}
+
 /** Returns the targets of an event's response or text: `slack and mattermost`. */
 export function targetsOf(event: EventRecord): string {
   return placesOf(event)

@@ -9,7 +9,15 @@ import { adviceOn } from '../../machines/dispatch/failure-groups.ts';
 import { firedJob } from '../../machines/webhook/record.ts';
 import { argumentsOf, cureOf, endingOf, endings, outcomeOf } from './request-outcomes.ts';
 import { answerCommands } from './timeline-calls.ts';
-import { iso, type KnownDelivery, ownDeliveries, type TimelineSources, targetsOf } from './timeline-sources.ts';
+import {
+  iso,
+  isRunForgotten,
+  type KnownDelivery,
+  ownDeliveries,
+  runForgotten,
+  type TimelineSources,
+  targetsOf,
+} from './timeline-sources.ts';
 
 /** Returns the first delivery that has not arrived; if all have, the response's. */
 function openDelivery(sources: TimelineSources): KnownDelivery | undefined {
@@ -27,6 +35,7 @@ export function verdictOn(sources: TimelineSources): string {
   const ending = outcome === undefined ? undefined : endingOf(outcome, event);
   if (ending !== undefined) return `${withReason(ending.verdict, event.reason)}${alikeWords(sources)}`;
   if (group !== undefined) return 'Accepted: it waits in its batch.';
+  if (isRunForgotten(sources)) return runForgotten;
   const isOpen = delivery !== undefined && delivery.record.status !== 'delivered';
   const before = isOpen && arrived.length > 0 ? `Delivered to ${arrived.join(' and ')}. ` : '';
   const target = isOpen ? delivery.record.target : arrived.join(' and ') || targetsOf(event);

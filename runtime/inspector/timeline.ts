@@ -111,7 +111,7 @@ function groupPhases(sources: TimelineSources): Phase[] {
       machine: 'coalescingGroup',
       actor,
       title: `batch "${groupKey}"`,
-      state: state ?? (run === undefined ? 'pending' : 'dispatched'),
+      state: state ?? (group === undefined ? 'dispatched' : 'pending'),
       began: burst?.firstAtMs ?? event.receivedAtMs,
       ...(run === undefined ? {} : { ended: run.record.queuedAtMs }),
       steps,

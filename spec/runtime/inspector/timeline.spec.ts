@@ -406,6 +406,14 @@ t.test('INS-4 · CLI-6 · an event has not ended while its run has not noted the
   t.end();
 });
 
+t.test('DUR-2 · INS-4 · CLI-6 · an event of a batch whose run is no longer kept has ended, and says so', (t) => {
+  const kept = sources({ status: 'coalesced', event: { ...event, work: 'b1', told: { groupKey: 'prod' } } });
+  const opened = openEvent({ ...kept, joined: [1_000, 1_200], replays: [], answer: undefined });
+  t.match(opened, { ended: 1_200, verdict: { tone: 'ended', text: /no longer in the history/ } });
+  t.match(timelineOf(kept), { verdict: /no longer in the history/, phases: [{}, { state: 'dispatched' }] });
+  t.end();
+});
+
 t.test('INS-2 · LIM-5 · DIS-3 · a run that ended before it began shows why, and no longer waits', (t) => {
   for (const more of [
     { status: 'failed', reason: 'EMFILE' },
