@@ -66,10 +66,11 @@ interface Waiting {
   readonly status: string;
   readonly reason?: string;
   readonly question?: string;
+  readonly dropped?: true;
 }
 
-export function statusOf({ status, question }: Waiting): string {
-  return stateWords(shownState(status, question));
+export function statusOf({ status, question, dropped }: Waiting): string {
+  return dropped ? 'dropped' : stateWords(shownState(status, question));
 }
 
 /**

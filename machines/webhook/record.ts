@@ -148,7 +148,7 @@ export interface RunRecord extends Partial<Spending> {
   readonly isDry?: true;
   readonly response?: string;
   readonly reason?: string;
-  /** A person dropped all of its several deliveries. */
+  /** A person dropped all of its deliveries. */
   readonly dropped?: true;
   /** The key of the event with which its sender repeated the delivery after it failed. */
   readonly repeatedBy?: string;
@@ -243,6 +243,11 @@ interface EventColumns {
   readonly reason?: string;
 }
 
+interface DroppedColumn {
+  /** A person dropped what was to be delivered. Filters and counts take its status, which is `failed`. */
+  readonly dropped?: true;
+}
+
 interface WorkColumns extends EventColumns {
   readonly id: string;
   readonly queued_at: string;
@@ -263,7 +268,7 @@ export interface DeliveryRow extends WorkColumns {
 }
 
 /** A row of `agent events --json` (CON-4). */
-export interface EventSummary extends EventColumns {
+export interface EventSummary extends EventColumns, DroppedColumn {
   readonly status: string;
   readonly received_at: string;
   /** The gateway that received it, if several use the journal. */
@@ -281,7 +286,7 @@ export interface EventSummary extends EventColumns {
 }
 
 /** A row of `agent runs list --json`. */
-export interface RunRow extends WorkColumns {
+export interface RunRow extends WorkColumns, DroppedColumn {
   readonly kind: 'agent' | 'cron';
   readonly status: RunRecord['status'];
   readonly attempt: number;
@@ -373,6 +378,7 @@ export function eventSummary(event: EventRecord, work: RunRecord | DeliveryRecor
     profile: event.profile,
     event: event.event,
     status: eventStatus(event, work),
+    dropped: isDropped(work),
     reason,
     received_at: iso(event.receivedAtMs),
     node: event.node,
@@ -389,6 +395,7 @@ export function runRow(id: string, run: RunRecord, event: EventRecord | undefine
     event: event?.event ?? 'unknown',
     kind: run.kind,
     status: run.status,
+    dropped: isDropped(run),
     attempt: run.attempt,
     superseded: run.superseded ?? 0,
     events: run.earlierKeys && run.earlierKeys.length + 1,
@@ -482,6 +489,11 @@ export function eventStatus(event: EventRecord, work: RunRecord | DeliveryRecord
     return event.work === undefined && event.status === 'cron' ? 'ignored' : event.status;
   }
   return 'attempt' in work ? work.status : outcomeOf(work);
+}
+
+function isDropped(work: RunRecord | DeliveryRecord | undefined): true | undefined {
+  if (work === undefined) return undefined;
+  return 'attempt' in work ? work.dropped : work.status === 'dropped' || undefined;
 }
 
 function attemptsOf(work: RunRecord | DeliveryRecord | undefined): number {

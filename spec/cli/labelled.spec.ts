@@ -70,6 +70,7 @@ t.test('TRU-3 · CLI-2 · a run that waits for a person says so, with the comman
   const row = { status: 'running', reason: 'interrupted once' };
   t.same([statusOf(row), reasonOf(row, 'agent')], ['running', 'interrupted once']);
   t.same([statusOf({ status: 'running' }), reasonOf({ status: 'running' }, 'agent')], ['running', '']);
+  t.equal(statusOf({ status: 'failed', dropped: true }), 'dropped', 'by a person');
   const asked = { ...row, question: 'a3' };
   t.same(
     [statusOf(asked), reasonOf(asked, 'agent --home /srv')],

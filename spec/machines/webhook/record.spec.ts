@@ -1,6 +1,14 @@
 import t from 'tap';
-import { asSeen, claimName, type DeliveryRecord, groupName } from '../../../machines/webhook/record.ts';
+import {
+  asSeen,
+  claimName,
+  type DeliveryRecord,
+  eventSummary,
+  groupName,
+  runRow,
+} from '../../../machines/webhook/record.ts';
 import { fc } from '../../support/property.ts';
+import { plainDelivery, plainEvent, plainRun } from '../../support/records.ts';
 
 t.test('IDM-1 · claims and groups of different routes never share a name', (t) => {
   const part = fc.string({ maxLength: 6 });
@@ -24,5 +32,14 @@ t.test('DIS-2 · DLV-4 · a direct text that is marked on disk but waits for its
   for (const living of ['sending', 'marking', undefined]) t.equal(asSeen(record, living), record);
   const over = { ...record, status: 'delivered' } as DeliveryRecord;
   t.equal(asSeen(over, 'queued'), over);
+  t.end();
+});
+
+t.test('DLV-4 · CON-4 · the row of what a person dropped says so, and counts as failed', (t) => {
+  const dropped = { status: 'failed', dropped: true } as const;
+  t.match(eventSummary(plainEvent, { ...plainDelivery, status: 'dropped' }), dropped);
+  t.match(eventSummary(plainEvent, { ...plainRun, ...dropped }), dropped);
+  t.match(runRow('r', { ...plainRun, ...dropped }, undefined), dropped);
+  t.notOk('dropped' in eventSummary(plainEvent, { ...plainDelivery, status: 'deadLettered' }));
   t.end();
 });

@@ -29,6 +29,7 @@ export interface Outcome {
   readonly calm: boolean;
 }
 
+const dropped: Outcome = { mark: 'ignored', words: 'Dropped', calm: true };
 const waiting: Outcome = { mark: 'waiting', words: 'Waiting for you', calm: false };
 const outcomes: Readonly<Record<string, Outcome>> = {
   accepted: { mark: 'queued', words: 'Queued', calm: true },
@@ -42,7 +43,7 @@ const outcomes: Readonly<Record<string, Outcome>> = {
   partial: { mark: 'failed', words: 'Partly failed', calm: false },
   failed: { mark: 'failed', words: 'Failed', calm: false },
   interrupted: { mark: 'failed', words: 'Interrupted', calm: false },
-  // As the event is marked once it is opened. It counts as failed all the same: it was not delivered.
+  // As the event is marked once it is opened.
   cancelled: { mark: 'ignored', words: 'Cancelled', calm: true },
   refused: { mark: 'refused', words: 'Refused', calm: false },
   unknown: { mark: 'unconfirmed', words: 'Unconfirmed', calm: false },
@@ -60,8 +61,10 @@ export const chips: readonly (readonly [ChipName, string, EventMark])[] = [
   ['duplicate', 'Duplicate', 'duplicate'],
 ];
 
-export function outcomeOfRow({ status, question }: Pick<EventFound, 'status' | 'question'>): Outcome {
-  if (question !== undefined) return waiting;
+export function outcomeOfRow(row: Pick<EventFound, 'status' | 'question' | 'dropped'>): Outcome {
+  const { status } = row;
+  if (row.question !== undefined) return waiting;
+  if (row.dropped) return dropped;
   return outcomes[status] ?? { mark: 'ignored', words: sentenceCase(formatWord(status)), calm: true };
 }
 

@@ -24,6 +24,7 @@ t.test('DLV-5 · a reason begins with the title of its own target, and never wit
     { mark: 'ignored', words: 'Cancelled', calm: true },
     'as once it is opened',
   );
+  t.match(outcomeOfRow({ status: 'failed', dropped: true }), { mark: 'ignored', words: 'Dropped', calm: true });
   t.match(outcomeOfRow({ status: 'aWordOfTomorrow' }), { mark: 'ignored', words: 'A word of tomorrow' });
   t.equal(formatTargets('slack, log, mine'), 'Slack, Log, mine');
   t.end();
