@@ -54,8 +54,12 @@ export async function showList<Row>(context: CommandContext, listing: Listing<Ro
   }
   if (rows.length === 0) await sayWhyNone(context);
   const last = rows.at(-1);
-  const isFull = found.length > limit || (rows.length === limit && rowLimit(limit + 1) === limit);
-  if (isFull && last !== undefined) sayMore(context, limit, listing.keyOf(last));
+  if (last === undefined) return 0;
+  const before = listing.keyOf(last);
+  // At the bound no further row comes with the others.
+  const isFull = rows.length === limit && rowLimit(limit + 1) === limit;
+  const further = isFull ? await listing.read(context.ask, { ...query, before, limit: 1 }) : found.slice(limit);
+  if (further.length > 0) sayMore(context, limit, before);
   return 0;
 }
 

@@ -24,7 +24,8 @@ async function shown(
   const listing: Listing<string> = {
     read: async (_, query) => {
       asked.push(query);
-      return keysTo(held).slice(0, Math.min(1_000, query.limit ?? 50));
+      const from = query.before === undefined ? 0 : keysTo(held).indexOf(query.before) + 1;
+      return keysTo(held).slice(from, from + Math.min(1_000, query.limit ?? 50));
     },
     keyOf: (key) => key,
     atOf: () => '2026-01-01T00:00:00.000Z',
@@ -48,6 +49,7 @@ t.test('CLI-6 · a list that stops short says how to see more, to a reader of a 
     [3, '2', short(2, 4, 'k2')],
     [2, '2', ''],
     [2_000, '5000', short(1_000, undefined, 'k1001')],
+    [1_000, '5000', ''],
     [0, undefined, ''],
   ] as const) {
     const flags = limit === undefined ? {} : { limit };

@@ -82,9 +82,9 @@ export function ActOnAll({
     await begin(act, 'Counting…', async () => {
       const lists = await act.list();
       const count = lists.reduce((sum, rows) => sum + rows.length, 0);
-      const isMore = act.isListed !== true && lists.some((rows) => rows.length === limit);
+      const isFull = act.isListed !== true && lists.some((rows) => rows.length === limit);
       if (count === 0) announce(`There is nothing left to ${act.verb.toLowerCase()}.`);
-      else found = { act, words: `${isMore ? 'more than ' : ''}${act.words(count)}` };
+      else found = { act, words: `${isFull ? 'at least ' : ''}${act.words(count)}` };
     });
     // Not while it counts, when a question would have disabled buttons, none of which takes the focus.
     if (found !== undefined) setAsked(found);
