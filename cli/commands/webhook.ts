@@ -344,11 +344,11 @@ export async function enableWebhook(context: CommandContext): Promise<ExitCode> 
   return 0;
 }
 
-export const holdWebhook = holding('webhook.hold', ({ unchanged, waiting = 0 }, name, release) => {
+export const holdWebhook = holding('webhook.hold', ({ unchanged, disabled, waiting = 0 }, name, release) => {
   const runs = waiting === 0 ? '' : ` ${counted(waiting, 'run')} ${waiting === 1 ? 'waits' : 'wait'} now.`;
   return unchanged
     ? `${name} is held already; \`${release}\` releases it.${runs}`
-    : `Held ${name}: its events are accepted, and its runs wait until \`${release}\`.${runs}`;
+    : `Held ${name}: ${disabled ? '' : 'its events are accepted, and '}its runs wait until \`${release}\`.${runs}`;
 });
 
 export const releaseWebhook = holding('webhook.release', ({ unchanged, waiting = 0, held_by: by }, name) => {
@@ -366,7 +366,9 @@ function holding(
     const { profile, held_by: by, not_in_force: why } = held;
     const name = oneLine(held.name);
     const release = `agent webhook release ${shellWord(name)}${profileOption(profile)}`;
-    show(context, held, () => `${withHomeNamed(context.gateway, words(held, name, release))}\n`);
+    const enable = `\`agent webhook enable ${shellWord(name)}${profileOption(profile)}\``;
+    const off = held.disabled ? ` It is disabled: its senders get 403 until ${enable}.` : '';
+    show(context, held, () => `${withHomeNamed(context.gateway, words(held, name, release) + off)}\n`);
     if (why !== undefined) return refuse(context, `the change is written and not in force: ${oneLine(why)}`, 1);
     return by === undefined ? 0 : refuse(context, `its runs still wait, held by ${by}, which is 0; raise it there`, 1);
   };

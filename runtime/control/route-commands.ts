@@ -222,6 +222,7 @@ async function setHeld(host: CommandHost, params: JsonObject, held: boolean): Pr
     profile,
     held,
     ...(isChanged ? {} : { unchanged: true }),
+    ...(route.enabled ? {} : { disabled: true }),
     ...defined({ held_by: held || limit === undefined ? undefined : by, waiting }),
     ...unwritten,
   };

@@ -4,7 +4,13 @@ import { listEvents, listOrShowEvent } from '../../cli/commands/events.ts';
 import { replayEvent } from '../../cli/commands/events-replay.ts';
 import { explainDelivery } from '../../cli/commands/inspect-why.ts';
 import { listRuns } from '../../cli/commands/runs.ts';
-import { disableWebhook, listWebhooks, subscribeWebhook, testWebhook } from '../../cli/commands/webhook.ts';
+import {
+  disableWebhook,
+  holdWebhook,
+  listWebhooks,
+  subscribeWebhook,
+  testWebhook,
+} from '../../cli/commands/webhook.ts';
 import { examineWebhook, showWebhook } from '../../cli/commands/webhook-show.ts';
 import { waitForEvent } from '../../cli/commands/webhook-wait.ts';
 import type { JsonObject } from '../../machines/base/json.ts';
@@ -61,6 +67,15 @@ t.test('RTE-2 · PRF-1 · the command that enables a route again names its profi
     t.equal(await disableWebhook(named), 0);
     t.match(seen.printed, `\`agent --home /home/me/.agent webhook enable ${word} --profile work\` enables it`);
   }
+});
+
+t.test('DIS-3 · holding a disabled route does not say that its events are accepted', async (t) => {
+  const { context, seen } = stageCommand({ answer: { name: 'r', profile: 'default', held: true, disabled: true } });
+  t.equal(await holdWebhook(context), 0);
+  t.equal(
+    seen.printed,
+    'Held r: its runs wait until `agent webhook release r`. It is disabled: its senders get 403 until `agent webhook enable r`.\n',
+  );
 });
 
 t.test('DUR-2 · a list continues with the last key, and a full one says so in a terminal', async (t) => {

@@ -69,6 +69,8 @@ export interface RouteHeld {
   readonly held: boolean;
   /** It was so before. */
   readonly unchanged?: true;
+  /** The route is disabled too, so its senders get 403. */
+  readonly disabled?: true;
   /** After a release: the limit of 0 that still holds its runs, and where it is written. */
   readonly held_by?: string;
   /** How many of its runs wait, or waited before a release; absent where the journal cannot be read. */

@@ -123,6 +123,9 @@ t.test('DIS-3 · HOME-4 · a hold and a release change the route alone, or say w
           zero:
             prompt: p # none
             concurrency: 0
+          off:
+            prompt: p
+            enabled: false
           direct: {prompt: p, deliver: ntfy, deliver_only: true}`;
   const host = hostOf(t);
   const file = join(host.source.home, 'config.yaml');
@@ -149,6 +152,8 @@ platforms:
     'route-limited',
     `route "zero" is held by ${by}, which is 0; raise it there`,
   ]);
+  t.match(await set('off'), { held: true, disabled: true });
+  t.match(await set('off', 'release'), { held: false, disabled: true });
   t.match(await refused(set('direct')), ['route-runless', /has deliver_only/]);
   t.match(await refused(set('zeros')), ['route-unknown', /did you mean "zero"/]);
   for (const name of ['ci', 'alias']) t.match(await refused(set(name)), ['config-unwritable', /anchor, alias/], name);

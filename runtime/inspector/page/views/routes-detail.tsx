@@ -213,9 +213,11 @@ function RouteHead({ route, mark, chosen, onChanged }: HeadProps): JSX.Element {
           onClose={() => setAsking(undefined)}
         >
           <p>
-            Its events are accepted and kept, and their runs wait until you release the route, also across restarts.
-            Runs in progress continue. {isDynamic ? 'The subscription' : 'The route in config.yaml'} gets{' '}
-            <code>held: true</code>.
+            {route.enabled === false
+              ? 'It is disabled: its senders get 403 until you enable it. Runs of events that came before'
+              : 'Its events are accepted and kept, and their runs'}{' '}
+            wait until you release the route, also across restarts. Runs in progress continue.{' '}
+            {isDynamic ? 'The subscription' : 'The route in config.yaml'} gets <code>held: true</code>.
           </p>
         </Confirm>
       ) : null}
