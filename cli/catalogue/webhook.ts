@@ -154,7 +154,7 @@ export const webhookRows: Rows = {
         names: 'profile',
       },
       { name: 'profile', value: 'name', help: 'The same.', form: 'profile' },
-      { name: 'force', help: 'Replace a subscription of the same name.' },
+      { name: 'force', help: 'Replace a subscription of the same name; one that is held stays held.' },
       json,
     ],
     about: [

@@ -68,6 +68,8 @@ function showCreated(context: CommandContext, created: Subscribed): void {
       provider === undefined ? anyoneWords(context, created, route) : providerWords(created, provider, route);
     out.print(withHomeNamed(context.gateway, `${bold(out, name)}\n  URL     ${url}\n${words}\n`));
     complainOf(context, created);
+    const release = withHomeNamed(context.gateway, `\`agent webhook release ${route}\``);
+    if (created.held === 'held') out.complain(`agent: ${oneLine(name)} is held: its runs wait until ${release}\n`);
   }
 }
 

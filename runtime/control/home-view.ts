@@ -143,17 +143,23 @@ export async function subscribe(
   const store = sources.subscriptions.get(profile);
   if (store === undefined) throw notServed(profile);
   let exists = false;
+  let isHeld = false;
   got(
     await store.update((text, records) => {
       // Under the lock, because another command, or another gateway, may subscribe the same name at the same time.
-      exists = records.has(name);
-      return exists && !force ? undefined : editSubscriptions(text, name, whole);
+      const before = records.get(name);
+      exists = before !== undefined;
+      if (exists && !force) return undefined;
+      // A hold is not part of the definition that is replaced.
+      isHeld = record.held === undefined && before?.read.ok === true && before.read.value.route.held === true;
+      return editSubscriptions(text, name, isHeld ? { ...whole, held: true } : whole);
     }),
   );
   if (exists && !force) {
     refuse('subscription-exists', `"${name}" is subscribed already; remove it first or pass --force`);
   }
-  const row = routeRows(home, listener)(read.value);
+  const { route } = read.value;
+  const row = routeRows(home, listener)(isHeld ? { ...read.value, route: { ...route, held: true } } : read.value);
   const local = routeUrl(listener ?? configuredUrl(home), { profile, name });
   return {
     ...row,

@@ -138,6 +138,9 @@ t.test('SUB-1 · DLV-3 · a new subscription that names what is not there is mad
   t.equal(await subscribeWebhook(context), 0);
   t.match(seen.printed, /Secret {2}s/);
   t.equal(seen.complained, 'agent: cc delivers to nothing\n');
+  const held = stageCommand({ args: ['cc'], answer: { name: 'cc', url: 'http://h/cc', events: [], held: 'held' } });
+  await subscribeWebhook(held.context);
+  t.match(held.seen.complained, 'agent: cc is held: its runs wait until `agent webhook release cc`\n');
 });
 
 t.test('SUB-4 · SEC-7 · the command that shows the first event is safe to type, whatever its id', async (t) => {

@@ -190,6 +190,11 @@ t.test('SUB-1 · SUB-3 · a subscription is written with a secret of its own and
   const again = await subscribe(routed(), asked({ force: true, record: {} }), undefined);
   t.not(again.secret, made.secret, 'replaced, with a secret anew');
   t.same(written('new').events, undefined);
+  await subscribe(routed(), asked({ force: true, record: { held: true } }), undefined);
+  const kept = await subscribe(routed(), asked({ force: true, record: {} }), undefined);
+  t.same([kept.held, written('new').held], ['held', true], 'a hold outlives the definition');
+  const freed = await subscribe(routed(), asked({ force: true, record: { held: false } }), undefined);
+  t.same([freed.held, written('new').held], [undefined, false], 'unless the new one ends it');
 
   const atOnce = routed();
   const both = await Promise.allSettled([1, 2].map(() => subscribe(atOnce, asked({ name: 'twice' }), undefined)));
