@@ -205,7 +205,7 @@ export const workRows: Rows = {
       json,
     ],
     about: [
-      'With --all, runs that come meanwhile are left. `agent events replay --all --status cancelled` runs their events again.',
+      'With --all and no --status, a batch that still collects is cancelled too. Runs that come meanwhile are left. `agent events replay --all --status cancelled` runs their events again.',
     ],
     examples: [
       ['runs cancel 0mwu633pl0000nu9ns', 'cancel it'],

@@ -40,6 +40,8 @@ export type GroupEvent =
   | { readonly type: 'batch.gone'; readonly atMs: number }
   | { readonly type: 'run.finished'; readonly run: string; readonly atMs: number }
   | { readonly type: 'group.drain'; readonly atMs: number }
+  /** A person has cancelled the batch, by its id. */
+  | { readonly type: 'batch.cancelled'; readonly batch: string }
   /** The batch is left to other gateways. */
   | { readonly type: 'batch.left' };
 
@@ -51,6 +53,8 @@ const isOwnRun = { type: 'isOwnRun', params: itself<{ run: string }> } as const;
 const forgetRun = { type: 'forgetRun', params: itself<{ atMs: number }> } as const;
 const stampTime = { type: 'stampTime', params: itself<{ atMs: number }> } as const;
 const ownRunEnds = { guard: isOwnRun, actions: forgetRun } as const;
+const isOwnBatch = { type: 'isOwnBatch', params: itself<{ batch: string }> } as const;
+const cancelled = { guard: isOwnBatch, target: 'resuming', actions: 'dropBatch' } as const;
 const drain = { target: 'opening', actions: [stampTime, 'settle'] } as const;
 /** While a run is opened: when the listener moves, the run before it may still be in progress. */
 const meanwhile = { 'event.joined': { actions: gather }, 'run.finished': ownRunEnds } as const;
@@ -60,6 +64,7 @@ export const coalescingGroupMachine = setup({
   actions: {
     openRun: effect('openRun'),
     gather: assign((_, params: { burst: Batch; atMs: number }) => ({ burst: params.burst, atMs: params.atMs })),
+    dropBatch: assign({ burst: null }),
     settle: assign(({ context }) => ({ opening: context.burst, burst: null })),
     rememberRun: assign(({ context }, params: { run: string; atMs: number }) => ({
       inFlight: params.run,
@@ -76,6 +81,7 @@ export const coalescingGroupMachine = setup({
   guards: {
     hasBatch: ({ context }) => context.burst !== null,
     runInFlight: ({ context }) => context.inFlight !== null,
+    isOwnBatch: ({ context }, params: { batch: string }) => context.burst?.id === params.batch,
     isOwnRun: ({ context }, params: { run: string }) => context.inFlight === params.run,
   },
   delays: {
@@ -105,6 +111,7 @@ export const coalescingGroupMachine = setup({
       tags: ['resting', 'underWay'],
       on: {
         'batch.left': 'closed',
+        'batch.cancelled': cancelled,
         'event.joined': { target: 'pending', reenter: true, actions: gather },
         'run.finished': { ...ownRunEnds, target: 'pending', reenter: true },
         'group.drain': drain,
@@ -122,6 +129,7 @@ export const coalescingGroupMachine = setup({
       tags: ['resting', 'underWay'],
       on: {
         'batch.left': 'closed',
+        'batch.cancelled': cancelled,
         'event.joined': { target: 'pending', actions: gather },
         'run.finished': { guard: isOwnRun, target: 'opening', actions: [forgetRun, 'settle'] },
         'group.drain': drain,

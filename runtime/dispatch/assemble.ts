@@ -294,7 +294,14 @@ export function assembleWork(ports: WorkPorts) {
         hasRoom: (record) => !keeper.isShared() && !memory.crowded(record),
       }),
     reports: { ...createProgressReports({ ...noticePorts, log }), nextOrder: order.next },
-    runCancels: createRunCancels({ ...records, runs: () => pools().runs, seenRun, ended: runEnded }),
+    runCancels: createRunCancels({
+      ...records,
+      batches,
+      runs: () => pools().runs,
+      groups: () => pools().groups,
+      seenRun,
+      ended: runEnded,
+    }),
     seenRun,
     recovered: recovered.rows,
     /** Recovers the work of the journal. */

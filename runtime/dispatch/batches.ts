@@ -5,7 +5,7 @@ import type { JournalKeeper } from '../../actors/store/keeper.ts';
 import { inFlightClaim } from '../../actors/store/shared-claims.ts';
 import type { Batches } from '../../actors/webhook/batches.ts';
 import type { Batch } from '../../machines/webhook/coalesce.ts';
-import { coalescingGroupMachine } from '../../machines/webhook/coalescing-group.machine.ts';
+import { coalescingGroupMachine, type GroupInput } from '../../machines/webhook/coalescing-group.machine.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
 import type { RunPlace } from '../../machines/webhook/work-queue.ts';
 import type { WorkPools } from '../system/work-pools.ts';
@@ -42,19 +42,7 @@ export function wireGroup(ports: GroupPorts) {
               opened = undefined;
               return undefined;
             }
-            const record: RunRecord = {
-              eventKey: burst.latestEventKey,
-              profile: context.profile,
-              route: context.route,
-              kind: 'agent',
-              status: 'queued',
-              attempt: 0,
-              queuedAtMs: nowMs,
-              group: context.key,
-              superseded: burst.count - 1 - (burst.earlierKeys?.length ?? 0),
-              ...(burst.earlierKeys === undefined ? {} : { earlierKeys: burst.earlierKeys }),
-              ...(burst.isDirect === undefined ? {} : { isDirect: burst.isDirect }),
-            };
+            const record = runOfBatch(context, burst, nowMs);
             // The run has the batch's id, which the batch's events already name as their work.
             opened = { key: burst.id, record };
             return [
@@ -97,4 +85,25 @@ export function wireGroup(ports: GroupPorts) {
       },
     },
   });
+}
+
+/** The run of a batch, as it begins to wait. */
+export function runOfBatch(
+  { key, profile, route }: Pick<GroupInput, 'key' | 'profile' | 'route'>,
+  burst: Batch,
+  nowMs: number,
+): RunRecord {
+  return {
+    eventKey: burst.latestEventKey,
+    profile,
+    route,
+    kind: 'agent',
+    status: 'queued',
+    attempt: 0,
+    queuedAtMs: nowMs,
+    group: key,
+    superseded: burst.count - 1 - (burst.earlierKeys?.length ?? 0),
+    ...(burst.earlierKeys === undefined ? {} : { earlierKeys: burst.earlierKeys }),
+    ...(burst.isDirect === undefined ? {} : { isDirect: burst.isDirect }),
+  };
 }

@@ -1,5 +1,5 @@
 /**
- * Cancels runs for a person: notifies the chart and waits until the outcome is on disk; a run that waits only on disk is
+ * Cancels runs, and batches that collect, for a person: notifies the chart and waits until the outcome is on disk; a run that waits only on disk is
  * closed there. A run that has responded is not cancelled, because its response is being delivered.
  * @see DIS-3 in docs/specification.md
  */
@@ -7,11 +7,14 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { StoredRecord } from '../../actors/store/journal.ts';
 import type { JournalKeeper } from '../../actors/store/keeper.ts';
+import type { Batches } from '../../actors/webhook/batches.ts';
+import { timeMs } from '../../machines/base/since.ts';
 import type { RunRecord } from '../../machines/webhook/record.ts';
 import type { HistoryQuery } from '../control/contract/choices.ts';
 import type { Sweep } from '../control/contract/deliveries.ts';
 import type { SeenRun } from '../control/contract/runs.ts';
 import type { WorkPools } from '../system/work-pools.ts';
+import { runOfBatch } from './batches.ts';
 import { runsUnderWay } from './history.ts';
 import { listsOf } from './newest-first.ts';
 import { matches } from './run-history.ts';
@@ -31,6 +34,8 @@ type CancelVerdict =
 
 interface RunCancelPorts {
   readonly runs: () => WorkPools['runs'];
+  readonly groups: () => WorkPools['groups'];
+  readonly batches: Pick<Batches, 'close'>;
   readonly keeper: JournalKeeper;
   readonly seenRun: SeenRun;
   /** Reports the end of a run without a chart. */
@@ -53,19 +58,24 @@ export interface RunCancels {
   one(key: string, by: string): Promise<CancelVerdict>;
   /**
    * Cancels the matching runs that wait or are in progress now, except those of other gateways, and those that end or
-   * respond meanwhile. Counts a run that takes long to end as done.
+   * respond meanwhile; without a status also batches that still collect. Counts a run that takes long to end as done.
    */
   all(query: OpenRunQuery, by: string): Promise<Sweep>;
 }
 
-export function createRunCancels({ runs, keeper, seenRun, ended, nowMs }: RunCancelPorts): RunCancels {
+export function createRunCancels(ports: RunCancelPorts): RunCancels {
+  const { runs, groups, batches, keeper, seenRun, ended, nowMs } = ports;
+
+  function cancelled(record: RunRecord, by: string): RunRecord {
+    return { ...record, status: 'cancelled', reason: `cancelled by ${by}`, endedAtMs: nowMs() };
+  }
+
   /** Undefined if the run was changed meanwhile. */
   async function closeOnDisk(
     { key, version, value }: StoredRecord<'runs'>,
     by: string,
   ): Promise<CancelVerdict | undefined> {
-    const reason = `cancelled by ${by}`;
-    const record = { ...value, status: 'cancelled', reason, endedAtMs: nowMs() } as const;
+    const record = cancelled(value, by);
     const verdict = await keeper.commit([
       { kind: 'put', collection: 'runs', key, value: record, expect: version, dueAtMs: null },
     ]);
@@ -101,24 +111,55 @@ export function createRunCancels({ runs, keeper, seenRun, ended, nowMs }: RunCan
     return (await closeOnDisk(stored, by)) ?? cancel(key, by);
   }
 
+  /** A batch ends as its run would have, which never waits. Undefined if it collects no more. */
+  async function closeBatch(key: string, by: string): Promise<CancelVerdict | undefined> {
+    const group = groups().get(key);
+    if (group === undefined) return undefined;
+    const { context } = group.getSnapshot();
+    let closed: { readonly id: string; readonly record: RunRecord } | undefined;
+    const verdict = await batches.close(key, (burst) => {
+      closed = { id: burst.id, record: cancelled(runOfBatch(context, burst, nowMs()), by) };
+      return [{ kind: 'put', collection: 'runs', key: closed.id, value: closed.record }];
+    });
+    if (verdict.kind === 'unavailable') return { kind: 'refused', reason: verdict.fault.message };
+    if (verdict.kind !== 'committed' || closed === undefined) return undefined;
+    group.send({ type: 'batch.cancelled', batch: closed.id });
+    ended(closed.id, closed.record);
+    return { kind: 'cancelled' };
+  }
+
+  /** The matching batches that collect here. */
+  function collecting({ since, ...query }: OpenRunQuery): readonly string[] {
+    const sinceMs = since === undefined ? 0 : timeMs(since);
+    return [...groups()].flatMap(([key, group]) => {
+      const { burst, opening, profile, route } = group.getSnapshot().context;
+      const batch = burst ?? opening;
+      const isMeant = batch !== null && batch.firstAtMs >= sinceMs && matches({ profile, route, status: '' }, query);
+      return isMeant ? [key] : [];
+    });
+  }
+
   return {
     one: cancel,
     async all(query, by) {
       const journal = keeper.journal();
       const swept = { done: 0, left: 0, refusals: [] as Sweep['refusals'][number][] };
+      const count = (id: string, verdict: CancelVerdict | undefined): void => {
+        if (verdict?.kind === 'cancelled' || verdict?.kind === 'notified') swept.done += 1;
+        if (verdict?.kind !== 'refused') return;
+        swept.left += 1;
+        if (swept.refusals.length < maxRefusals)
+          swept.refusals.push({ id, code: 'journal-unavailable', error: verdict.reason });
+      };
+      // First: the run of a batch that is settled begins at the end of the one before it.
+      const keys = query.status === undefined ? collecting(query) : [];
+      await Promise.all(keys.map(async (key) => count(key, await closeBatch(key, by))));
       // Those that wait first, the newest first: none of them begins in the place of one in progress, or of an older one.
       for (const status of query.status === undefined ? ['queued', 'interrupted', 'running'] : [query.status]) {
         const meant = { ...query, status };
         for await (const list of listsOf(journal, await runsUnderWay(journal, query))) {
           const found = list.filter(({ key, value, heldBy }) => matches(seenRun(key, value, heldBy), meant));
-          const verdicts = await Promise.all(found.map(async ({ key }) => ({ id: key, ...(await cancel(key, by)) })));
-          for (const verdict of verdicts) {
-            if (verdict.kind === 'cancelled' || verdict.kind === 'notified') swept.done += 1;
-            if (verdict.kind !== 'refused') continue;
-            swept.left += 1;
-            const { id, reason: error } = verdict;
-            if (swept.refusals.length < maxRefusals) swept.refusals.push({ id, code: 'journal-unavailable', error });
-          }
+          await Promise.all(found.map(async ({ key }) => count(key, await cancel(key, by))));
           await turn();
         }
       }

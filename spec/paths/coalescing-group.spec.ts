@@ -19,6 +19,7 @@ const events: readonly GroupEvent[] = [
   { type: 'run.opened', run: 'b1', atMs: 500 },
   { type: 'run.refused', atMs: 500 },
   { type: 'batch.gone', atMs: 500 },
+  { type: 'batch.cancelled', batch: 'b1' },
   { type: 'run.finished', run: 'b1', atMs: 500 },
   { type: 'group.drain', atMs: 500 },
 ];
@@ -80,6 +81,23 @@ t.test('COA-1 · COA-3 · by the clock: quiet, cap, and a batch that waits for t
   actor.send({ type: 'run.opened', run: 'b2', atMs: 3_100 });
   actor.send({ type: 'run.finished', run: 'b2', atMs: 3_200 });
   t.equal(state(), 'closed');
+  t.end();
+});
+
+t.test('COA-1 · a cancelled batch leaves the run in progress, and the next batch', (t) => {
+  const next: Batch = { ...later, count: 2 };
+  for (const [given, batch, states] of [
+    [{}, 'b1', ['pending', 'closed']],
+    [{}, 'b0', ['pending', 'pending']],
+    [{ inFlight: 'b0' }, 'b1', ['pending', 'dispatched']],
+    [{ burst: next }, 'b1', ['pending', 'pending']],
+  ] as const) {
+    const actor = createActor(compile(machine), { input: { ...input, ...given }, clock: new SimulatedClock() }).start();
+    const state = (): unknown => (actor.getSnapshot() as unknown as { value: unknown }).value;
+    const before = state();
+    actor.send({ type: 'batch.cancelled', batch });
+    t.same([before, state()], states);
+  }
   t.end();
 });
 

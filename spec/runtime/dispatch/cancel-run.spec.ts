@@ -1,6 +1,8 @@
 import t from 'tap';
 import { assign, setup } from 'xstate';
 import type { JournalKeeper } from '../../../actors/store/keeper.ts';
+import { createBatches, type Joined } from '../../../actors/webhook/batches.ts';
+import { coalescingGroupMachine, type GroupInput } from '../../../machines/webhook/coalescing-group.machine.ts';
 import { runAsSeen } from '../../../machines/webhook/interruption.ts';
 import type { RunRecord } from '../../../machines/webhook/record.ts';
 import { createRunCancels } from '../../../runtime/dispatch/cancel-run.ts';
@@ -39,7 +41,7 @@ const run = setup({
 });
 
 const seenRun = (_: string, record: RunRecord): RunRecord => record;
-const usual = { nowMs: () => 7, ended: () => {}, seenRun };
+const usual = { nowMs: () => 7, ended: () => {}, seenRun, groups: () => [] as never, batches: {} as never };
 const keeper = {
   isElsewhere: () => false,
   journal: () => ({
@@ -162,3 +164,47 @@ t.test(
     t.same(await all({}, 'cli'), { done: 2, left: 0, refusals: [] }, 'one that a crash interrupted waits too');
   },
 );
+
+t.test('DIS-3 · COA-1 · with all runs, the batches that collect are cancelled, as their runs would be', async (t) => {
+  const { keeper: it } = await openKeeper();
+  const batches = createBatches(it);
+  const groups = startPool<GroupInput>(t, coalescingGroupMachine.provide({ actions: { openRun: () => {} } }));
+  const of = { profile: 'default', windowMs: 60_000, maxWaitMs: 600_000, nowMs: Date.now(), mode: 'batch' } as const;
+  const join = async (route: string, eventKey: string): Promise<Joined> =>
+    new Promise((resolve) =>
+      batches.join(
+        { ...of, key: `default/${route}/7`, route, groupKey: '7', eventKey },
+        (_, record) => [record],
+        resolve,
+      ),
+    );
+  for (const route of ['ci', 'mail']) {
+    await join(route, `${route}1`);
+    const { burst } = await join(route, `${route}2`);
+    groups().spawn(`default/${route}/7`, {
+      key: `default/${route}/7`,
+      profile: 'default',
+      route,
+      burst,
+      atMs: of.nowMs,
+    });
+  }
+  const ended: string[] = [];
+  const stage = {
+    ...usual,
+    batches,
+    groups: groups as never,
+    keeper: it,
+    runs: () => ({ get: () => undefined }) as never,
+  };
+  const { all } = createRunCancels({ ...stage, ended: (key) => void ended.push(key) });
+
+  t.match(await all({ status: 'queued' }, 'cli'), { done: 0 }, 'not where runs of a status are meant');
+  t.same(await all({ route: 'ci' }, 'cli'), { done: 1, left: 0, refusals: [] });
+  t.same([ended, [...groups()].map(([key]) => key)], [['ci1'], ['default/mail/7']]);
+  const run = it.journal()?.local?.get('runs', 'ci1');
+  t.match(run, { value: { status: 'cancelled', reason: 'cancelled by cli', eventKey: 'ci2', earlierKeys: ['ci1'] } });
+  t.equal(run?.dueAtMs, undefined);
+  t.equal(it.journal()?.local?.get('groups', 'default/ci/7'), undefined);
+  t.match((await join('ci', 'ci3')).burst, { id: 'ci3', count: 1 }, 'the next event begins a new batch');
+});

@@ -183,7 +183,7 @@ function cancelOf(statuses: readonly ('queued' | 'running')[], choice: () => Cho
     icon: 'close',
     danger: true,
     while: 'Cancelling…',
-    why: 'They deliver nothing, even those in progress. Runs that come later are not cancelled. The events can be replayed.',
+    why: `They deliver nothing, even those in progress.${only === undefined ? ' Batches that still collect are cancelled too.' : ''} Runs that come later are not cancelled. The events can be replayed.`,
     words: (count) => counted(count, 'run'),
     list: () => Promise.all(statuses.map((status) => call('runs.list', { ...choice(), status, limit }))),
     async run() {
