@@ -197,6 +197,7 @@ t.test('INS-4 · SUB-4 · TRU-3 · routes and approvals on the page', options, a
     await page.getByRole('button', { name: 'Discard the changes' }).click();
     await page.getByRole('button', { name: 'Edit…' }).click();
     await page.getByLabel('Deliver to').selectOption('Slack');
+    await page.getByText('Saving removes the chat_id of Telegram.').waitFor();
     await page.getByLabel('without an agent run').uncheck();
     await page.getByRole('button', { name: 'Save subscription' }).click();
     await eventually(() => valueAt(file(), ['deploys', 'deliver']) === 'slack' || undefined);

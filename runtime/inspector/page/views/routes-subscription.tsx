@@ -109,6 +109,7 @@ export function SubscriptionDialog({ route, onClose, onDone }: SubscriptionProps
       yes={route === undefined ? 'Create subscription' : 'Save subscription'}
       isReady={name !== '' && !isMisspelt && (secret !== '' || !needsSecret)}
       promptHint="A template; empty is the payload."
+      {...(route === undefined ? {} : { before: { deliver: before.deliver, extra: route.definition.deliverExtra } })}
       {...(route?.definition.deliverTo === undefined ? {} : { targets: formatTargets(route.deliver) })}
       {...{ change, work, onClose }}
       below={

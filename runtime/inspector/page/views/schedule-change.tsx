@@ -68,6 +68,7 @@ export function ScheduleDialog({ job, onClose, onChanged }: ChangeProps & { read
       yes={job === undefined ? 'Create schedule' : 'Save schedule'}
       isReady={name !== ''}
       promptHint="What each run is asked to do."
+      {...(job === undefined ? {} : { before: { deliver: before.deliver, extra: job.deliver_extra } })}
       {...{ change, work, onClose }}
       onWork={setWork}
       onSave={() => (job === undefined ? create() : save(job))}

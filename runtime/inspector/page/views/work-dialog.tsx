@@ -1,6 +1,7 @@
 /** The dialog that creates or edits a schedule or a subscription: its own fields, then the prompt and the target. */
 
 import type { ComponentChildren, JSX } from 'preact';
+import type { JsonObject } from '../../../../machines/base/json.ts';
 import { canonicalTarget, targetChoices, targetTitle } from '../../../../machines/config/targets.ts';
 import { useCell } from '../data/cell.ts';
 import { profiles } from '../data/live.ts';
@@ -27,6 +28,8 @@ interface WorkDialogProps {
   readonly promptHint: string;
   /** Several targets, which cannot be changed here. */
   readonly targets?: string;
+  /** The target until now with its place, which another target does not get. */
+  readonly before?: { readonly deliver: string; readonly extra: JsonObject };
   /** Below the target. */
   readonly below?: ComponentChildren;
   readonly onWork: (work: Work) => void;
@@ -58,7 +61,7 @@ export function WorkDialog(props: WorkDialogProps): JSX.Element {
             value={work.deliver}
             options={targetsWith(work.deliver, enabled).map((name) => [name, targetTitle(name)] as const)}
             onChoose={(deliver) => onWork({ ...work, deliver })}
-            hint="The enabled ones come first."
+            hint={`The enabled ones come first.${lostWords(props)}`}
           />
         ) : (
           <Field
@@ -79,6 +82,12 @@ export function WorkDialog(props: WorkDialogProps): JSX.Element {
       </Form>
     </Dialog>
   );
+}
+
+function lostWords({ work, before }: Pick<WorkDialogProps, 'work' | 'before'>): string {
+  const keys = Object.keys(before?.extra ?? {});
+  if (before === undefined || before.deliver === work.deliver || keys.length === 0) return '';
+  return ` Saving removes the ${keys.join(', ')} of ${targetTitle(before.deliver)}.`;
 }
 
 /** The present target, the log, the enabled targets, then all others. */
