@@ -46,6 +46,8 @@ export interface AgentRunRequest {
 export type AgentRunOutcome = RunOutcome & {
   /** Tokens, cost and transcript, if the runner provides them. */
   readonly account?: RunAccount;
+  /** The end of what a program had printed when it was stopped, behind a colon; empty if nothing. */
+  readonly printed?: string;
 };
 
 /**

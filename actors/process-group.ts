@@ -39,14 +39,19 @@ export interface CommandRequest {
   readonly signal?: AbortSignal;
 }
 
+/** With what it had printed by then, which is not the shell's own word on its end. */
+interface Stopped {
+  readonly kind: 'timedOut' | 'flooded' | 'aborted';
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 export type CommandResult =
   /**
    * The code is 128 + the signal if a signal ended the command, and null if the complete group was killed from outside.
    */
   | { readonly kind: 'exited'; readonly code: number | null; readonly stdout: string; readonly stderr: string }
-  | { readonly kind: 'timedOut'; readonly stderr: string }
-  | { readonly kind: 'flooded'; readonly stderr: string }
-  | { readonly kind: 'aborted'; readonly stderr: string }
+  | Stopped
   /** The command does not exist or is not executable; with a cause if the system did not start it. */
   | { readonly kind: 'missing'; readonly cause?: string }
   /** The system lacked descriptors, processes or memory: the command has not begun and may be started later. */
@@ -129,7 +134,7 @@ export function runCommand(request: CommandRequest): Promise<CommandResult> {
   if (command === undefined) return Promise.resolve({ kind: 'missing' });
   // The covered descriptors keep libuv from reporting this as the cause, so it is checked first.
   if (!isFolder(request.cwd)) return Promise.resolve({ kind: 'missing', cause: `${request.cwd} is not a folder` });
-  if (request.signal?.aborted === true) return Promise.resolve({ kind: 'aborted', stderr: '' });
+  if (request.signal?.aborted === true) return Promise.resolve({ kind: 'aborted', stdout: '', stderr: '' });
   return new Promise((resolve) => {
     try {
       run(command, request, resolve);
@@ -304,7 +309,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
   const { child, mark, start } = spawnMarked(command, request.argv.slice(1), request, script);
   let hasBegun = before === undefined;
   let hasReported = false;
-  let ended: 'timedOut' | 'flooded' | 'aborted' | undefined;
+  let ended: Stopped | undefined;
   let code: number | null = null;
   let settled = false;
   let swept: Promise<void> = Promise.resolve();
@@ -313,6 +318,7 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
   let stderr = Buffer.alloc(0);
   const timers: NodeJS.Timeout[] = [];
 
+  const printed = () => ({ stdout: Buffer.concat(stdout).toString('utf8'), stderr: stderr.toString('utf8') });
   const killGroup = (signal: NodeJS.Signals): void => {
     if (child.pid === undefined) return;
     try {
@@ -323,9 +329,9 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
   };
   /** The watcher is in the group, and is needed until then: it takes over if this process is killed. */
   const endAll = (): Promise<void> => endStrays(mark, start).then(() => killGroup('SIGKILL'));
-  const end = (why: 'timedOut' | 'flooded' | 'aborted'): void => {
+  const end = (why: Stopped['kind']): void => {
     if (settled || ended !== undefined) return;
-    ended = why;
+    ended = { kind: why, ...printed() };
     // A command that has not begun ignores the signal and ends with its input.
     if (hasBegun) killGroup('SIGTERM');
     else child.stdin?.end();
@@ -338,11 +344,11 @@ function run(command: string, request: CommandRequest, resolve: (result: Command
     for (const timer of timers) clearTimeout(timer);
     request.signal?.removeEventListener('abort', onAbort);
     for (const stream of streamsOf(child)) stream?.destroy();
-    const tail = stderr.toString('utf8');
     const result = (): CommandResult => {
-      if (ended !== undefined) return { kind: ended, stderr: tail };
-      if (!hasReported) return { kind: 'notBegun', cause: tail.trim() || 'its processes could not be started' };
-      return { kind: 'exited', code, stdout: Buffer.concat(stdout).toString('utf8'), stderr: tail };
+      if (ended !== undefined) return ended;
+      const all = printed();
+      if (!hasReported) return { kind: 'notBegun', cause: all.stderr.trim() || 'its processes could not be started' };
+      return { kind: 'exited', code, ...all };
     };
     void swept.then(() => resolve(result()));
   };

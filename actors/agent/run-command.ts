@@ -83,8 +83,7 @@ async function runProgram(
       if (result.code === 0) return { kind: 'responded', response: plainText(result.stdout) };
       return {
         kind: 'failed',
-        // Claude Code prints on standard output that its key is refused.
-        reason: `the agent command exited with ${result.code ?? 'a signal'}${tail(result.stderr) || tail(result.stdout)}${withoutInterpreter(result.stderr, command)}`,
+        reason: `the agent command exited with ${result.code ?? 'a signal'}${endOfOutput(result)}${withoutInterpreter(result.stderr, command)}`,
       };
     case 'missing':
       return { kind: 'failed', reason: `agent.command: "${command[0] ?? ''}" ${notStarted(result.cause)}` };
@@ -94,7 +93,7 @@ async function runProgram(
       return { kind: 'failed', reason: `the agent command printed more than ${maxResponseBytes} bytes` };
     case 'timedOut':
     case 'aborted':
-      return { kind: 'failed', reason: 'the agent command was stopped' };
+      return { kind: 'failed', reason: 'the agent command was stopped', printed: endOfOutput(result) };
   }
 }
 
@@ -118,6 +117,11 @@ function withVariables(word: string, variables: Readonly<Record<string, string>>
     const value = variables[name] ?? '';
     return senderVariables.has(name) ? asArgument(value) : value;
   });
+}
+
+/** Claude Code prints on standard output that its key is refused. */
+function endOfOutput({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }): string {
+  return tail(stderr) || tail(stdout);
 }
 
 function tail(stderr: string): string {

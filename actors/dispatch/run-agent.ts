@@ -116,7 +116,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
     const forget = ports.whileAsked(key, (waits) => (waits ? stop.pause() : stop.resume()));
     let handing: Promise<void> | undefined;
     try {
-      const outcome = await runner.run(
+      const { printed = '', ...outcome } = await runner.run(
         {
           runId: key,
           deliveryId: event.deliveryId,
@@ -143,7 +143,7 @@ function createAttempt(ports: RunAgentPorts): RunAgent {
       if (outcome.kind === 'failed' && stop.isTimeOver()) {
         return {
           ...outcome,
-          reason: `the run took longer than ${runner.timeoutMs / 1000} s (agent.timeout_seconds)`,
+          reason: `the run took longer than ${runner.timeoutMs / 1000} s (agent.timeout_seconds)${printed}`,
         };
       }
       return outcome;

@@ -300,7 +300,7 @@ t.test('SCR-2 · what cannot be started is missing, with its cause, and never re
   t.same(await runWords(['./package.json']), { kind: 'missing' });
   t.match(await runWords(['echo'], '/no/such/folder'), { kind: 'missing', cause: /not a folder/ });
   t.match(await runWords(['echo', 'a\0b']), { kind: 'missing', cause: /null bytes/ });
-  t.same(await sh('exit 0', { signal: AbortSignal.abort() }), { kind: 'aborted', stderr: '' });
+  t.same(await sh('exit 0', { signal: AbortSignal.abort() }), { kind: 'aborted', stdout: '', stderr: '' });
 });
 
 t.test('SCR-2 · a command that a signal ended has the signal in its code', async (t) => {

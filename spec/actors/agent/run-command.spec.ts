@@ -6,6 +6,7 @@ import type { AgentRunOutcome, AgentRunRequest } from '../../../actors/ports.ts'
 import { makeHome } from '../../support/home.ts';
 import { numbersIn, until } from '../../support/processes.ts';
 import { plainRequest } from '../../support/records.ts';
+import { turn } from '../../support/turns.ts';
 
 const request: AgentRunRequest = { ...plainRequest, route: 'deploys' };
 
@@ -114,12 +115,14 @@ t.test('DIS-3 · a failed run says why, and shows no half of a secret', async (t
 t.test('DIS-3 · a run that is stopped ends with everything it began', async (t) => {
   const home = makeHome(t);
   const stopping = new AbortController();
-  const outcome = run('sleep 600 & echo $! >>pids; wait', home.path, {}, stopping.signal);
+  const outcome = run('echo step 3 of 9; sleep 600 & echo $! >>pids; wait', home.path, {}, stopping.signal);
   await until(() => numbersIn(`${home.path}/pids`).length === 1);
+  // What it has printed is read.
+  await turn();
 
   stopping.abort();
 
-  t.match(await outcome, { kind: 'failed', reason: /was stopped/ });
+  t.match(await outcome, { kind: 'failed', reason: /was stopped/, printed: ': step 3 of 9' });
 });
 
 t.test('CON-3 · DIS-3 · a program finds its prompt and the supervised tools in files that go with it', async (t) => {

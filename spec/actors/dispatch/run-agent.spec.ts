@@ -7,7 +7,7 @@ import {
   type RunAgentPorts,
   type RunnerOfProfile,
 } from '../../../actors/dispatch/run-agent.ts';
-import type { AgentRunRequest } from '../../../actors/ports.ts';
+import type { AgentRunner, AgentRunRequest } from '../../../actors/ports.ts';
 import { maxBatchBytes } from '../../../machines/webhook/coalesce.ts';
 import type { EventRecord, RunRecord } from '../../../machines/webhook/record.ts';
 import { type LentTime, lentTime } from '../../support/lent-time.ts';
@@ -242,6 +242,11 @@ t.test('DIS-3 · a run is bounded in time, and stopped when its run is', async (
   t.same(await slow.runAgent('k', record, never), {
     kind: 'failed',
     reason: 'the run took longer than 0.02 s (agent.timeout_seconds)',
+  });
+  const chatty: AgentRunner = async (...given) => ({ ...(await untilAborted(...given)), printed: ': step 3 of 9' });
+  t.same(await stage(t, { run: chatty, timeoutMs: 20 }).runAgent('k', record, never), {
+    kind: 'failed',
+    reason: 'the run took longer than 0.02 s (agent.timeout_seconds): step 3 of 9',
   });
   const stopped = stage(t, { run: untilAborted });
   t.same(await stopped.runAgent('k', record, AbortSignal.abort()), { kind: 'failed', reason: 'stopped' });
