@@ -2,7 +2,7 @@
  * Runs the specs: `npm test [-- part-of-a-file-name …]`, and with `--all` those that only `npm run test:all` runs. Prints a
  * line per file with its time, and `N passed, N failed` last, which stands in `.tap/counts.txt` too. A file that fails is run
  * once more, alone and with source maps: passing then it counts as passed and is reported as flaky; more than three flaky
- * files fail the run.
+ * files fail the run. A run that is ended by a signal prints what has failed by then, and the counts.
  * @see docs/contributing.md
  */
 
@@ -41,6 +41,8 @@ const lookEveryMs = 2_000;
 
 /** One seed for every property, so that `npm test` checks the same cases each time. */
 const seed = process.env.SPEC_SEED ?? (all ? String(Math.floor(Math.random() * 2 ** 31)) : '1');
+/** Each file that has ended, for a run that is itself ended. */
+const read: FileResult[] = [];
 const scratch = makeScratch();
 // Reading these certificates takes Node as long as the rest of a start; only the specs of the image reach other machines.
 const { NODE_EXTRA_CA_CERTS: SPEC_CA_CERTS, ...given } = process.env;
@@ -49,6 +51,8 @@ const env = { ...given, SPEC_CA_CERTS, TMPDIR: scratch, SPEC_SEED: seed, SPEC_TI
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
   process.once(signal, () => {
     endAll();
+    for (const result of read) describe(result);
+    say(`ended by ${signal}; of the files that had ended: ${countsOf(read)}`);
     process.exit(130);
   });
 }
@@ -99,7 +103,8 @@ async function runAll(units: readonly Unit[]): Promise<readonly FileResult[]> {
   const runNext = async (): Promise<void> => {
     running += 1;
     const unit = queue.shift();
-    if (unit !== undefined) done.push(...(await runUnit(unit, { ...options(), sourceMaps: false })));
+    const more = { sourceMaps: false, read: (result: FileResult) => void read.push(result) };
+    if (unit !== undefined) done.push(...(await runUnit(unit, { ...options(), ...more })));
     running -= 1;
   };
   const work = async (): Promise<void> => {
@@ -173,8 +178,16 @@ function describe({ file, failures }: FileResult): void {
   }
 }
 
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function countsOf(files: readonly FileResult[]): string {
+  const passed = files.reduce((sum, file) => sum + file.passed, 0);
+  return `${passed} passed, ${files.reduce((sum, file) => sum + file.failures.length, 0)} failed`;
+}
+
 function report(files: readonly FileResult[]): void {
-  const say = (line: string): void => void process.stdout.write(`${line}\n`);
   for (const { file, skipped } of files) for (const title of skipped) say(`skipped  ${file}: ${title}`);
   for (const { file, failures, milliseconds } of [...files].sort((a, b) => a.milliseconds - b.milliseconds)) {
     say(`${failures.length > 0 ? 'FAILED' : 'ok'}  ${(milliseconds / 1_000).toFixed(1).padStart(6)} s  ${file}`);

@@ -14,6 +14,8 @@ export interface UnitOptions {
   readonly overdue: AbortSignal;
   /** The unit reported something, such as an assertion: it is not hanging. */
   readonly heard?: () => void;
+  /** A file has ended, before the others of the unit. */
+  readonly read?: (result: FileResult) => void;
   /** Whether what is reported leads to the source. Reading the maps takes a fifth of the time that a process needs to start. */
   readonly sourceMaps?: boolean;
 }
@@ -50,7 +52,7 @@ const running = new Set<ChildProcess>();
 /** Resolves with one result a file, in the unit's order. Never rejects: what goes wrong around a test fails its file. */
 export async function runUnit(
   unit: Unit,
-  { env, overdue, heard = () => {}, sourceMaps = true }: UnitOptions,
+  { env, overdue, heard = () => {}, read = () => {}, sourceMaps = true }: UnitOptions,
 ): Promise<readonly FileResult[]> {
   const startedAtMs = performance.now();
   const [program, ...words] = (unit.some((file) => ofNative.test(file)) && nativeNode()) || [process.execPath];
@@ -68,7 +70,12 @@ export async function runUnit(
   const ended = (title: string): void => {
     last = title;
   };
-  parser.on('child', (file: Parser) => readFile(file, ended, (result) => results.push(result)));
+  parser.on('child', (file: Parser) =>
+    readFile(file, ended, (result) => {
+      results.push(result);
+      read(result);
+    }),
+  );
   // The result of a file repeats what is known of it; any other was thrown outside of every test.
   parser.on('assert', (point: TestPoint) => {
     if (!point.ok && !unit.includes(point.name)) around.push({ title: point.name, details: point.diag });

@@ -149,6 +149,19 @@ t.test('waits for ever', async (t) => {
   await until(() => hasEnded(pid));
 });
 
+t.test('a run that is ended by a signal shows what has failed by then', async (t) => {
+  const { code, lines } = await runSpecs(t, {
+    a: `t.test('one', async (t) => t.ok(false, 'is so'));`,
+    b: `t.test('two', async () => {
+  process.kill(process.ppid, 'SIGTERM');
+  await new Promise(() => setTimeout(() => {}, 600_000));
+});`,
+  });
+  t.equal(code, 130);
+  t.equal(lines[0], 'not ok a.spec.js: one');
+  t.equal(lines.at(-1), 'ended by SIGTERM; of the files that had ended: 0 passed, 1 failed');
+});
+
 t.test('a file that ends its process takes no other file with it', { skip: inAllOnly }, async (t) => {
   const { code, lines } = await runSpecs(t, {
     a: passes,
