@@ -167,7 +167,7 @@ function targetNeed({ name, title, profile, error, since }: TargetRow): Need {
   return {
     id: `target/${profile}/${name}`,
     kind: 'target',
-    title: `${title}${ofProfile(profile)} does not accept the connection`,
+    title: `${title}${ofProfile(profile)} is not connected`,
     reason: withoutSubject(error ?? '', name),
     since,
     action: { label: 'Show', place: placeOf('targets', profile, name) },

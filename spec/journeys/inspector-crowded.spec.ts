@@ -66,7 +66,7 @@ t.test('a page with many routes', options, async (t) => {
   await t.test('INS-4 · all that needs a person can be shown', async (t) => {
     const needs = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
     await page.getByRole('button', { name: 'Show all 9' }).click();
-    await needs.getByText('Telegram does not accept the connection', { exact: true }).waitFor();
+    await needs.getByText('Telegram is not connected', { exact: true }).waitFor();
     t.equal(await needs.count(), 9);
     await page.getByRole('button', { name: 'Show fewer' }).click();
     t.equal(await needs.count(), 7);
