@@ -1,6 +1,6 @@
 /**
- * Cancels runs, and batches that collect, for a person: notifies the chart and waits until the outcome is on disk; a run that waits only on disk is
- * closed there. A run that has responded is not cancelled, because its response is being delivered.
+ * Cancels runs, and batches that collect, for a person: notifies the chart and waits until the outcome is on disk; a run
+ * that waits only on disk is closed there. A run that has responded is not cancelled, because its response is being delivered.
  * @see DIS-3 in docs/specification.md
  */
 
@@ -16,7 +16,7 @@ import type { SeenRun } from '../control/contract/runs.ts';
 import type { WorkPools } from '../system/work-pools.ts';
 import { runOfBatch } from './batches.ts';
 import { runsUnderWay } from './history.ts';
-import { listsOf } from './newest-first.ts';
+import { listSize, listsOf } from './newest-first.ts';
 import { matches } from './run-history.ts';
 import { chartSettled } from './written.ts';
 
@@ -153,7 +153,10 @@ export function createRunCancels(ports: RunCancelPorts): RunCancels {
       };
       // First: the run of a batch that is settled begins at the end of the one before it.
       const keys = query.status === undefined ? collecting(query) : [];
-      await Promise.all(keys.map(async (key) => count(key, await closeBatch(key, by))));
+      for (let from = 0; from < keys.length; from += listSize) {
+        await Promise.all(keys.slice(from, from + listSize).map(async (key) => count(key, await closeBatch(key, by))));
+        await turn();
+      }
       // Those that wait first, the newest first: none of them begins in the place of one in progress, or of an older one.
       for (const status of query.status === undefined ? ['queued', 'interrupted', 'running'] : [query.status]) {
         const meant = { ...query, status };

@@ -11,7 +11,8 @@ import type { JournalReader, MarkedCollection, StoredRecord } from '../../actors
 /** Bounds of a page of the journal, whose size follows the limit of the question. */
 const smallestPage = 20;
 const largestPage = 200;
-const listSize = 64;
+/** So many records are read, or changed, without a pause. */
+export const listSize = 64;
 
 export interface JournalQuery<In extends MarkedCollection = MarkedCollection> {
   readonly collection: In;

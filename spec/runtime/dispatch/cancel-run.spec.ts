@@ -9,6 +9,7 @@ import { createRunCancels } from '../../../runtime/dispatch/cancel-run.ts';
 import { timeKey } from '../../../runtime/system/ids.ts';
 import { openKeeper, openTwoKeepers } from '../../support/keeper.ts';
 import { startPool } from '../../support/pools.ts';
+import { turn } from '../../support/turns.ts';
 
 type Status = RunRecord['status'];
 type Told = { readonly type: 'run.cancel'; readonly by: string } | { readonly type: 'run.answer' | 'disk.full' };
@@ -207,4 +208,31 @@ t.test('DIS-3 · COA-1 · with all runs, the batches that collect are cancelled,
   t.equal(run?.dueAtMs, undefined);
   t.equal(it.journal()?.local?.get('groups', 'default/ci/7'), undefined);
   t.match((await join('ci', 'ci3')).burst, { id: 'ci3', count: 1 }, 'the next event begins a new batch');
+});
+
+t.test('DIS-3 · COA-1 · however many batches collect, only so many are closed at once', async (t) => {
+  const collecting = { getSnapshot: () => ({ context: { burst: { firstAtMs: 1 }, profile: 'default', route: 'ci' } }) };
+  const groups = new Map(Array.from({ length: 200 }, (_, at) => [`default/ci/${at}`, collecting]));
+  let atOnce = 0;
+  let most = 0;
+  let closed = 0;
+  const close = async (): Promise<{ readonly kind: 'stale'; readonly index: number }> => {
+    atOnce += 1;
+    closed += 1;
+    most = Math.max(most, atOnce);
+    await turn();
+    atOnce -= 1;
+    return { kind: 'stale', index: 0 };
+  };
+  const { keeper: it } = await openKeeper();
+  const stage = {
+    ...usual,
+    keeper: it,
+    batches: { close },
+    groups: () => groups as never,
+    runs: () => new Map() as never,
+  };
+  t.same(await createRunCancels(stage).all({}, 'cli'), { done: 0, left: 0, refusals: [] });
+  t.equal(closed, 200);
+  t.ok(most <= 64, `${most} at once`);
 });
