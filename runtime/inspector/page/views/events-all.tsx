@@ -178,14 +178,19 @@ function replayOf(all: ReadonlySet<string>, choice: () => Choice): ActOnAll {
 
 function cancelOf(statuses: readonly ('queued' | 'running')[], choice: () => Choice): ActOnAll {
   const only = statuses.length === 1 ? statuses[0] : undefined;
+  let isRunless = false;
   return {
     verb: 'Cancel',
     icon: 'close',
     danger: true,
     while: 'Cancelling…',
     why: `They deliver nothing, even those in progress.${only === undefined ? ' Batches that still collect are cancelled too.' : ''} Runs that come later are not cancelled. The events can be replayed.`,
-    words: (count) => counted(count, 'run'),
-    list: () => Promise.all(statuses.map((status) => call('runs.list', { ...choice(), status, limit }))),
+    words: (count) => (isRunless ? `the batches of ${counted(count, 'event')}` : counted(count, 'run')),
+    async list() {
+      const runs = await Promise.all(statuses.map((status) => call('runs.list', { ...choice(), status, limit })));
+      isRunless = only === undefined && runs.every((rows) => rows.length === 0);
+      return isRunless ? [await call('webhook.deliveries', { ...choice(), status: 'coalesced', limit })] : runs;
+    },
     async run() {
       const answer = await call('runs.cancel', { ...choice(), ...defined({ status: only }), all: true });
       const { cancelled = 0, left = 0, refusals = [] } = 'left' in answer ? answer : {};
