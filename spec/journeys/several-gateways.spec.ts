@@ -438,22 +438,23 @@ async function harm(t: Test, faults: readonly Fault[], { random = Math.random } 
     comeBackMs = performance.now() + 6_000;
   };
   async function takenOver(nth: number, fault: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
-    const [{ id = '' } = {}] = await rows(`select id from agent_session where owner = '${cluster.owner(nth)}'`);
-    /** By the database's clock, which the lease is of; its row goes when its work is taken. */
+    const found = await rows(`select id, expires_at as lease from agent_session where owner = '${cluster.owner(nth)}'`);
+    const [{ id = '', lease: before = 0 } = {}] = found;
+    /** By the database's clock, which the lease is of; its row goes when its work is taken, which a slow look may miss. */
     let leftMs = 0;
     const beganMs = performance.now();
     away.add(nth);
     daemons[nth]?.kill(fault);
     const held = `select 1 from agent_record where held_by = '${id}' and due_at is not null`;
     const look = `select exists (${held}) as held, agent_now() as now, max(expires_at) as lease from agent_session where id = '${id}'`;
-    let lease = 0;
+    let lease = Number(before);
     await until(async () => {
-      const [found] = await rows(look);
-      lease = Math.max(lease, Number(found?.lease ?? 0));
-      leftMs = lease - Number(found?.now);
-      return found?.held === false;
+      const [seen] = await rows(look);
+      lease = Math.max(lease, Number(seen?.lease ?? 0));
+      leftMs = lease - Number(seen?.now);
+      return seen?.held === false;
     });
-    if (fault === 'SIGKILL' && beganMs >= comeBackMs) inLease.push(leftMs > 0);
+    if (fault === 'SIGKILL' && id !== '' && beganMs >= comeBackMs) inLease.push(leftMs > 0);
     const when = beganMs < comeBackMs ? `${fault} soon after the database was away` : fault;
     takeOvers[when] = [...(takeOvers[when] ?? []), performance.now() - beganMs];
   }
