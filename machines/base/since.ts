@@ -1,5 +1,5 @@
 /**
- * Times as a person writes them: ISO 8601, or the start of a period such as "90s", "15m", "2h" and "3d".
+ * Times as texts: ISO 8601, and the start of a period such as "90s", "15m", "2h" and "3d".
  * @see CLI-6 in docs/specification.md
  */
 
@@ -20,4 +20,9 @@ export function timeMs(text: string): number {
   // `Date.parse` alone takes 30 February for 2 March.
   const isReal = day === undefined || Number.isNaN(atMs) || new Date(Date.parse(day)).toISOString().startsWith(day);
   return isReal ? atMs : Number.NaN;
+}
+
+/** Formats Unix milliseconds as UTC, to the millisecond. */
+export function iso(atMs: number): string {
+  return new Date(atMs).toISOString();
 }

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { Spending } from '../agent/spending.ts';
 import { defined, type JsonObject } from '../base/json.ts';
+import { iso } from '../base/since.ts';
 import type { deliveryStatuses, eventStatuses, runStatuses } from '../base/status.ts';
 import type { NoticePlace } from '../config/notice-place.ts';
 import type { ReportedStep } from '../config/route.ts';
@@ -514,10 +515,6 @@ const special = /[%/]/;
 
 function escaped(part: string): string {
   return special.test(part) ? part.replaceAll('%', '%25').replaceAll('/', '%2F') : part;
-}
-
-function iso(atMs: number): string {
-  return new Date(atMs).toISOString();
 }
 
 function isoOf(atMs: number | undefined): string | undefined {

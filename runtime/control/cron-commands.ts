@@ -11,6 +11,7 @@ import { createNextDue, hostZone, knowsZone } from '../../actors/cron/next-due.t
 import { isJsonObject, type Json, type JsonObject } from '../../machines/base/json.ts';
 import { type ProfileName, profileOption } from '../../machines/base/names.ts';
 import { shellWord } from '../../machines/base/shell-word.ts';
+import { iso } from '../../machines/base/since.ts';
 import { changeJob, putJob, recordOf, removeJob } from '../../machines/cron/edit-jobs.ts';
 import {
   type CronJob,
@@ -24,7 +25,6 @@ import {
 import { outlookOf } from '../cron/job-outlook.ts';
 import { nextTimes, noSchedule } from '../cron/plan.ts';
 import type { JobStanding } from '../cron/view.ts';
-import { iso } from '../inspector/timeline-sources.ts';
 import { type CommandHost, type Commands, daemonOf, optionalText, textOf } from './command.ts';
 import type { ChangedJob, JobDetail, JobRow } from './contract/jobs.ts';
 import { Refusal, refuse } from './contract/refusal.ts';

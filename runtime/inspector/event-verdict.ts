@@ -6,6 +6,7 @@
  */
 
 import { defined } from '../../machines/base/json.ts';
+import { iso } from '../../machines/base/since.ts';
 import type { Hold } from '../../machines/config/hints.ts';
 import { placeWords } from '../../machines/config/targets.ts';
 import { adviceOn } from '../../machines/dispatch/failure-groups.ts';
@@ -17,7 +18,6 @@ import { attemptsOf } from './event-attempts.ts';
 import { cureOf, endingOf, outcomeOf } from './request-outcomes.ts';
 import {
   counted,
-  iso,
   isRunForgotten,
   type KnownDelivery,
   ownDeliveries,

@@ -5,11 +5,12 @@
  */
 
 import { wordsOfServer } from '../../machines/base/shown-json.ts';
+import { iso } from '../../machines/base/since.ts';
 import type { Phase, Step } from '../control/contract/wire.ts';
 import type { WaitingQuestion } from '../mcp/approvals.ts';
 import type { CallMemo } from '../mcp/call-memory.ts';
 import type { CallUnderWay } from '../mcp/calls.ts';
-import { counted, iso, ownQuestions, seconds, type WorkOfRun } from './timeline-sources.ts';
+import { counted, ownQuestions, seconds, type WorkOfRun } from './timeline-sources.ts';
 
 interface Living extends WorkOfRun {
   readonly stateOf: (actor: string) => string | undefined;

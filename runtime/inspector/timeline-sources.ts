@@ -87,7 +87,3 @@ export function seconds(ms: number): string {
   if (ms < 120_000) return `${(ms / 1_000).toFixed(ms < 10_000 ? 1 : 0)} s`;
   return ms < 7_200_000 ? `${Math.round(ms / 60_000)} min` : `${Math.round(ms / 3_600_000)} h`;
 }
-
-export function iso(atMs: number): string {
-  return new Date(atMs).toISOString();
-}

@@ -4,13 +4,13 @@
  * @see INS-2 in docs/specification.md
  */
 
+import { iso } from '../../machines/base/since.ts';
 import { targetChoices } from '../../machines/config/targets.ts';
 import { adviceOn } from '../../machines/dispatch/failure-groups.ts';
 import { firedJob } from '../../machines/webhook/record.ts';
 import { argumentsOf, cureOf, endingOf, endings, outcomeOf } from './request-outcomes.ts';
 import { answerCommands } from './timeline-calls.ts';
 import {
-  iso,
   isRunForgotten,
   type KnownDelivery,
   ownDeliveries,

@@ -6,11 +6,12 @@
  */
 
 import { type JsonObject, scalarText } from '../../machines/base/json.ts';
+import { iso } from '../../machines/base/since.ts';
 import { type EventRecord, firedJob, isOver, type RunRecord } from '../../machines/webhook/record.ts';
 import type { Phase, Step, StepRow, Timeline } from '../control/contract/wire.ts';
 import { callPhases, questionPhases, waitingWords } from './timeline-calls.ts';
 import { requestSteps } from './timeline-request.ts';
-import { counted, groupKeyOf, iso, type KnownDelivery, seconds, type TimelineSources } from './timeline-sources.ts';
+import { counted, groupKeyOf, type KnownDelivery, seconds, type TimelineSources } from './timeline-sources.ts';
 import { cureFor, verdictOn } from './timeline-verdict.ts';
 
 export function timelineOf(sources: TimelineSources): Timeline {
