@@ -47,17 +47,19 @@ const separator = '\u0000';
 export function createMetrics(): Metrics {
   const tables = new Map<MetricName, Map<string, Series>>();
 
+  // Each event asks for several, so what only a new one needs is apart.
   function series(name: MetricName, ...labels: Labels): Series {
-    const table = getOrMake(tables, name, () => new Map());
     const key = labels.length === 1 ? (labels[0] ?? '') : labels.join(separator);
-    const standing = table.get(key);
-    if (standing !== undefined) return standing;
-    const overflow = table.size >= maxSeries ? labels.map(() => 'other') : labels;
-    const isHistogram = metricCatalogue[name].type === 'histogram';
-    return getOrMake(table, overflow.join(separator), () => ({
+    return tables.get(name)?.get(key) ?? newSeries(name, labels);
+  }
+
+  function newSeries(name: MetricName, labels: Labels): Series {
+    const table = getOrMake(tables, name, () => new Map());
+    const kept = table.size >= maxSeries ? labels.map(() => 'other') : labels;
+    return getOrMake(table, kept.join(separator), () => ({
       count: 0,
       sum: 0,
-      buckets: isHistogram ? new Float64Array(bounds.length) : undefined,
+      buckets: metricCatalogue[name].type === 'histogram' ? new Float64Array(bounds.length) : undefined,
     }));
   }
 
